@@ -14,7 +14,7 @@ from typing import NamedTuple
 import psutil
 from texts import generated_texts
 
-from numerate.cli.find import WAITING_PER_PROCESS
+from numerate.training.engines.local import WAITING_PER_PROCESS
 from numerate.training.text_files import BATCH_LINES
 
 MB = 1_000_000

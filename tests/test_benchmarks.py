@@ -42,7 +42,7 @@ def run(script: str, *arguments: object) -> None:
 
 
 def test_help_explains_every_script_and_option(capsys: pytest.CaptureFixture[str]) -> None:
-    assert len(SCRIPTS) == 23
+    assert len(SCRIPTS) == 26
     for script in SCRIPTS:
         with pytest.raises(SystemExit, match=r"^0$"):
             run(script, "--help")
@@ -84,6 +84,16 @@ def test_serving_measures_rates_and_a_killed_worker(tmp_path: Path, capsys: pyte
     (row,) = figures["rates"]
     assert row["statuses"] == {"200": 10} and 0 < row["p50_ms"] <= row["p99_ms"] <= row["max_ms"]
     assert figures["killed_worker"]["came_back"] and "it came back" in capsys.readouterr().out
+
+
+def test_encoding_and_feed_are_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run("encoding_scale", "--workers=1", "--megabytes=0.05", "--rounds=1", f"--json={tmp_path / 'scale.json'}")
+    run("feed", "--workers=0", "--rows=12", "--batch=4", "--rounds=1", f"--json={tmp_path / 'feed.json'}")
+    one = json.loads((tmp_path / "scale.json").read_text("utf-8"))["figures"]["1"]
+    assert one["ratio"] == 1 and one["tokens_per_s"] > one["texts_per_s"] > 0 and one["parts"] == 1
+    fed = json.loads((tmp_path / "feed.json").read_text("utf-8"))["figures"]["0"]
+    assert fed["of_one_h200"] == pytest.approx(fed["tokens_per_s"] / 440_000)
+    assert "loader workers" in capsys.readouterr().out
 
 
 def test_bad_sizes_are_one_clear_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from numerate.apps.formats.opening import suffix_format
+from numerate.training.engines.places import PlaceError, files_below, is_folder, is_remote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -33,6 +34,10 @@ def files_of(paths: Iterable[str], without: Iterable[str | None] = ()) -> tuple[
     reports = {Path(path).resolve() for path in without if path is not None}
     others: list[str] = []
     for path in paths:
+        if is_remote(path):
+            for place in _at(path):
+                found.setdefault(place)
+            continue
         if path == "-" or not Path(path).is_dir():
             found.setdefault(path if path == "-" else _plain(path))
             continue
@@ -52,6 +57,16 @@ def _below(folder: str) -> Iterator[str]:
         for name in sorted(names):
             if not name.startswith("."):
                 yield str(Path(place) / name)
+
+
+def _at(address: str) -> list[str]:
+    """The files at an address; one that cannot be listed stays, and is named as a problem when it is opened."""
+    try:
+        if is_folder(address):
+            return [place for place in files_below(address) if suffix_format(place) is not None]
+    except PlaceError:
+        pass
+    return [address]
 
 
 def _plain(path: str) -> str:

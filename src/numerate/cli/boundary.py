@@ -30,7 +30,7 @@ LONGEST = 600
 """Maximum number of characters of an error that numerate did not raise on purpose."""
 EXTRAS = {
     "datasets": "train", "peft": "train", "tensorboard": "train", "pyarrow": "train", "sklearn": "eval",
-    "scipy": "eval", "matplotlib": "plots", "gradio": "play", "pint": "units",
+    "scipy": "eval", "matplotlib": "plots", "gradio": "play", "pint": "units", "ray": "ray", "fsspec": "ray",
     "fastapi": "serve", "uvicorn": "serve",
 }  # fmt: skip
 """Packages that are not dependencies of the library, and the extra that has them."""

@@ -61,6 +61,10 @@ def check(
     ] = None,
     top: Annotated[int, typer.Option(help="Number of findings shown in the terminal.")] = 50,
     processes: Annotated[str, typer.Option(metavar="N", help="Number of processes.")] = "1",
+    engine: Annotated[str, typer.Option("--engine", help="local, or ray for more than one machine.")] = "local",
+    ray_address: Annotated[
+        str | None, typer.Option(help="Ray cluster, HOST:PORT or auto; else a local one is started.")
+    ] = None,
 ) -> None:
     """Find numbers that contradict each other or look wrong: a spell-checker for numbers.
 
@@ -95,15 +99,28 @@ def check(
         named = ", ".join(map(repr, others[:NAMED])) + (", ..." if len(others) > NAMED else "")
         many = f"{len(others)} file{'s' * (len(others) > 1)}"
         _say(f"{many} left out, whose name tells no format that is read: {named}; name a file itself to check it")
+    if engine != "local" or ray_address is not None:
+        if model is not None or resume is not None:
+            raise BadInput("--model and --resume run in one process: leave out --engine, or check without them")
+        from numerate.apps.check_engine import check_on_engine
+
+        outcome = check_on_engine(paths, options, engine, count, ray_address, excerpts=bool(html))
+        _finish(outcome, lenient, fail_above, as_json=as_json, html=html, sarif=sarif, top=top)
+        return
     name, judge = _judge(model, no_model, false_alarms, fast=fast, calibrate=calibrate or ())
     more = {"model": name, "fast": fast, "calibrate": calibrate or [], "html": bool(html)}
     with _state(resume, options, more) as state, progress(paths) as on_position:
         outcome = check_files(
             paths, options, model=judge, processes=count, on_position=on_position, excerpts=bool(html), state=state
         )
+    _finish(outcome, lenient, fail_above, as_json=as_json, html=html, sarif=sarif, top=top)
+
+
+def _finish(outcome: Outcome, lenient: bool, fail_above: float, **reports: Any) -> None:
+    """Names what could not be read, writes the reports, and ends with the exit code."""
     for problem in outcome.problems:
         _say(_named(problem, lenient=lenient))
-    _report(outcome, as_json=as_json, html=html, sarif=sarif, top=top)
+    _report(outcome, **reports)
     if any(_is_error(problem, lenient=lenient) for problem in outcome.problems):
         raise typer.Exit(2)
     if any(finding.probability > fail_above for finding in outcome.findings):

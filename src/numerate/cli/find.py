@@ -4,36 +4,30 @@ from __future__ import annotations
 
 import io
 import json
-import multiprocessing
-from collections import deque
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
-from numerate.cli.run_commands import load_plugins
 from numerate.cli.source import checked_reader, texts_of
 from numerate.cli.terminal import progress
 from numerate.errors import BadInput, NumerateError
 from numerate.reading import make_reader
 from numerate.reading.base import ReaderError
 from numerate.reading.windows import find_in_windows, moved
-from numerate.registry import loaded_plugins
+from numerate.training.engines.local import Here, LocalEngine
 from numerate.training.text_files import Batch, LongLine, batches, batches_and_long_lines
-from numerate.training.worker_processes import end_with_parent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from numerate.numerals.numeral import Numeral
+    from numerate.training.engines.local import Engine
+    from numerate.training.engines.parts import FilePart
 
-__all__ = ["FindJob", "find_in_file"]
+__all__ = ["FindJob", "find_in_file", "read_for"]
 
 Form = Literal["json", "columns", "view"]
-
-WAITING_PER_PROCESS = 3
-"""Batches in flight per process: enough to keep it busy, few enough to bound the memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,21 +68,26 @@ class FindJob:
             yield b"", str(error)
 
 
+def read_for(job: FindJob, part: str | FilePart, on_position: Callable[[int], None] | None = None) -> Any:
+    """The batches of a file, or of a part of it; very long lines are separate if the reader can take windows."""
+    is_local = checked_reader(job.reader, dict(job.options)).is_local
+    return (batches_and_long_lines if is_local and job.field is None else batches)(part, on_position)
+
+
 def find_in_file(
     path: str, out: BinaryIO, *, reader: str = "standard", options: dict[str, Any] | None = None,
     field: str | None = None, form: Form = "json", processes: int = 1, width: int = 100,
+    engine: Engine | None = None,
 ) -> None:  # fmt: skip
     """Writes the numbers of a file to `out`, in order, while reading it; arguments as those of `numerate find`.
 
     Raises:
         NumerateError: The input cannot be read; the output of all lines before the error has been written.
     """
-    chosen = checked_reader(reader, options or {})
     job = FindJob(reader, tuple(sorted((options or {}).items())), field, form, width)
-    read = batches_and_long_lines if chosen.is_local and field is None else batches
-    with progress([path], quiet=form == "view") as on_position, closing(read(path, on_position)) as source:
-        done = _in_this_process(job, source) if processes == 1 else _in_processes(job, source, processes)
-        for output, fault in done:
+    engine = engine or LocalEngine(processes)
+    with progress([path], quiet=form == "view") as on_position, closing(read_for(job, path, on_position)) as source:
+        for output, fault in engine.results(job, _with_long_lines(job, source)):
             out.write(output)
             if fault is not None:
                 out.flush()
@@ -96,55 +95,10 @@ def find_in_file(
     out.flush()
 
 
-def _in_this_process(job: FindJob, source: Iterable[Batch | LongLine]) -> Iterator[tuple[bytes, str | None]]:
+def _with_long_lines(job: FindJob, source: Iterable[Batch | LongLine]) -> Iterator[Any]:
+    """The batches; a long line is read in this process, because its windows must be read one after the other."""
     for batch in source:
-        if isinstance(batch, LongLine):
-            yield from job.of_long_line(batch)
-        else:
-            yield job(batch)
-
-
-def _in_processes(
-    job: FindJob, source: Iterable[Batch | LongLine], processes: int
-) -> Iterator[tuple[bytes, str | None]]:
-    """Results in the order of the batches, with a bounded number of batches in memory."""
-    waiting: deque[Future[tuple[bytes, str | None]]] = deque()
-    # Spawned, not forked: a fork copies threads and locks of the caller's libraries.
-    pool = ProcessPoolExecutor(
-        processes, multiprocessing.get_context("spawn"), initializer=_begin, initargs=(loaded_plugins(),)
-    )
-    fault: NumerateError | None = None
-    try:
-        iterator = iter(source)
-        while True:
-            try:
-                batch = next(iterator, None)
-            except NumerateError as error:  # the output of lines before the error still has to be written
-                batch, fault = None, error
-            if batch is None:
-                break
-            if isinstance(batch, LongLine):  # read here: its windows must be read one after the other
-                while waiting:
-                    yield waiting.popleft().result()
-                yield from job.of_long_line(batch)
-                continue
-            waiting.append(pool.submit(job, batch))
-            if len(waiting) >= WAITING_PER_PROCESS * processes:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-        if fault is not None:
-            raise fault
-    except BrokenProcessPool:
-        raise BadInput(f"a worker process died, perhaps out of memory; try less than --processes {processes}") from None
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-def _begin(plugins: list[str]) -> None:
-    """Starts a worker process."""
-    end_with_parent()
-    load_plugins(plugins)
+        yield Here(partial(job.of_long_line, batch)) if isinstance(batch, LongLine) else batch
 
 
 # One encoder for all rows: `json.dumps` with options makes a new one every time.

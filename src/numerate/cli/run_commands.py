@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from numerate.cli.source import one_line_errors
+from numerate.cli.source import one_line_errors, process_count
 from numerate.cli.terminal import console, write_json
 from numerate.errors import BadInput, NumerateError
 
@@ -68,13 +68,21 @@ def prepare(
     dev: Dev = None,
     test: Annotated[str | None, typer.Option(help="Texts for the final test, in the formats of --data.")] = None,
     scale: Scale = None,
+    processes: Annotated[str, typer.Option(metavar="N", help="Number of processes.")] = "1",
+    engine: Annotated[str, typer.Option("--engine", help="local, or ray for more than one machine.")] = "local",
+    ray_address: Annotated[
+        str | None, typer.Option(help="Ray cluster, HOST:PORT or auto; else a local one is started.")
+    ] = None,
 ) -> None:
     """Encode a run's texts once, for several trainings and for corpora larger than memory.
 
-    `numerate train RUN --data FOLDER` reads the output.
+    `numerate train RUN --data FOLDER` reads the output. --data and --output may be addresses (s3://bucket/folder/), and
+    --data a folder. Finished parts are not encoded again when the command is started again.
     """
     from numerate.training import build
-    from numerate.training.data import is_prepared
+    from numerate.training.data import is_prepared, is_unfinished
+    from numerate.training.engines.local import engine_of
+    from numerate.training.engines.places import is_remote
     from numerate.training.output_folder import holds_files, output_folder
 
     plan = _run(run, scale, changes, train=data, dev=dev, test=test)
@@ -83,10 +91,15 @@ def prepare(
     folder = Path(output)
     if isinstance(plan.data.train, str) and is_prepared(plan.data.train):
         raise BadInput(f"{plan.data.train} is already prepared; give texts")
-    if folder.exists() and not is_prepared(folder) and (not folder.is_dir() or holds_files(folder)):
+    is_ours = is_remote(output) or is_prepared(folder) or is_unfinished(folder)
+    if folder.exists() and not is_ours and (not folder.is_dir() or holds_files(folder)):
         raise BadInput(f"{folder} contains other files; give a new folder")
-    with output_folder(folder), one_line_errors():
-        ready = build.prepare(plan, folder)
+    with engine_of(engine, process_count(processes), ray_address) as runner:
+        if is_remote(output):
+            ready = _prepared_at(output, plan, runner)
+        else:
+            with output_folder(folder), one_line_errors():
+                ready = build.prepare(plan, folder, engine=runner)
     if not ready.data:
         raise BadInput("the run has no texts: give --data, or data.train in the run")
     for split, shards in ready.data.items():
@@ -95,6 +108,21 @@ def prepare(
         typer.echo(f"{shards.folder}: {_counts(meta)}, {len(meta['shards'])} shards{empty}")
         if split == "train" and meta["numbers"] == 0:
             typer.echo(f"{shards.folder}: no number found{_FIELD}")
+
+
+def _prepared_at(address: str, plan: Run, runner: Any) -> Any:
+    """Encodes a run's texts at an address; what was fitted to them is copied there."""
+    import tempfile
+
+    from numerate.training import build
+    from numerate.training.engines.places import files_below, inside, write_place
+
+    with tempfile.TemporaryDirectory() as near, one_line_errors():
+        ready = build.prepare(plan, near, engine=runner, output=address)
+        if (start := Path(near) / "start").is_dir():
+            for file in files_below(str(start)):
+                write_place(inside(address, Path(file).relative_to(near).as_posix()), Path(file).read_bytes())
+    return ready
 
 
 def train(

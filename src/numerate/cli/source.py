@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numerate.reading.base import Reader
+    from numerate.training.engines.parts import FilePart
 
 __all__ = ["check_seed", "check_text", "checked_reader", "one_line_errors", "process_count", "read_texts", "texts_of"]
 
@@ -91,7 +92,9 @@ def texts_of(batch: Batch, field: str | None = None) -> Iterator[str]:
         yield line
 
 
-def read_texts(path: str, field: str | None = None, on_position: Callable[[int], None] | None = None) -> Iterator[str]:
+def read_texts(
+    path: str | FilePart, field: str | None = None, on_position: Callable[[int], None] | None = None
+) -> Iterator[str]:
     """All texts of a file, one per line; see `numerate.training.text_files.batches` and `texts_of`."""
     for batch in batches(path, on_position):
         yield from texts_of(batch, field)

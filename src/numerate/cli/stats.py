@@ -5,12 +5,17 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from dataclasses import asdict, dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from numerate.cli.source import checked_reader, read_texts, texts_of
 from numerate.cli.tally import Quantiles, TypeCounts, share
 from numerate.reading.windows import find_in_windows
+from numerate.training.engines.finished import Finished
+from numerate.training.engines.local import LocalEngine
+from numerate.training.engines.parts import FilePart, cut_files, input_files, part_size
+from numerate.training.engines.places import state_of
 from numerate.training.text_files import LongLine, batches_and_long_lines, title_of
 
 if TYPE_CHECKING:
@@ -18,12 +23,19 @@ if TYPE_CHECKING:
 
     from numerate.numerals.numeral import Numeral
     from numerate.reading.base import Reader
+    from numerate.training.engines.local import Engine
 
-__all__ = ["VOCABULARIES", "CorpusStats", "stats_of_file"]
+__all__ = ["VOCABULARIES", "CorpusStats", "StatsPart", "stats_of_file", "stats_of_files"]
 
 VOCABULARIES = (1_000, 5_000)
 """The vocabularies of the 2018 paper: clinical and scientific."""
 
+_COUNTS = (
+    "texts", "empty", "with_numerals", "with_several", "words", "signs", "numerals", "negative", "whole", "percent",
+    "grouped", "special", "overflow", "zeros",
+)  # fmt: skip
+_COUNTERS = ("kinds", "decimals", "digits", "magnitudes")
+_TALLIES = ("values", "units", "spellings", "types")
 _TOKEN = re.compile(r"[^\W\d_]++(?>['’-][^\W\d_]++)*+|[^\w\s]|[\d_]")
 _SEPARATORS = re.compile(r"(?<=\d)[,'’\u00a0\u2009\u202f ](?=\d)")
 
@@ -114,6 +126,32 @@ class CorpusStats:
                 if n.value:  # the magnitude of the shortest decimal: the float64 of 1e23 lies below 10^23
                     self.magnitudes[Decimal(repr(n.value)).adjusted()] += 1
 
+    def merge(self, other: CorpusStats) -> None:
+        """Adds the statistics of the texts that follow."""
+        for name in _COUNTS:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.longest = max(self.longest, other.longest)
+        for name in _COUNTERS:
+            getattr(self, name).update(getattr(other, name))
+        for name in _TALLIES:
+            getattr(self, name).merge(getattr(other, name))
+
+    def to_json(self) -> dict[str, Any]:
+        """All that was counted, as JSON types; `take` sets it again."""
+        plain = {name: getattr(self, name) for name in (*_COUNTS, "longest")}
+        counters = {name: list(getattr(self, name).items()) for name in _COUNTERS}
+        return plain | counters | {name: getattr(self, name).to_json() for name in _TALLIES}
+
+    def take(self, state: dict[str, Any]) -> CorpusStats:
+        """Sets all that was counted to that of `to_json`."""
+        for name in (*_COUNTS, "longest"):
+            setattr(self, name, int(state[name]))
+        for name in _COUNTERS:
+            setattr(self, name, Counter({key: int(count) for key, count in state[name]}))
+        for name in _TALLIES:
+            getattr(self, name).take(state[name])
+        return self
+
     def result(self, top: int = 10) -> dict[str, Any]:
         """All figures, ready for JSON; shares lie between 0 and 1 and are None where nothing was counted."""
         tokens = self.words + self.signs + self.numerals
@@ -151,23 +189,79 @@ class CorpusStats:
         return {"tokens": share(tokens - known, tokens), "numerals": share(self.numerals - numerals, self.numerals)}
 
 
+@dataclass(frozen=True)
+class StatsPart:
+    """The statistics of a part of a file, as JSON types; small and picklable, for worker processes."""
+
+    reader: str = "standard"
+    field: str | None = None
+    cap: int = 200_000
+
+    def __call__(self, part: str | FilePart, on_position: Callable[[int], None] | None = None) -> dict[str, Any]:
+        """All that `CorpusStats.to_json` gives."""
+        return self.counted(part, on_position).to_json()
+
+    def counted(self, part: str | FilePart, on_position: Callable[[int], None] | None = None) -> CorpusStats:
+        """The statistics themselves."""
+        stats = CorpusStats(checked_reader(self.reader, {}), self.cap)
+        if self.field is None and stats.reader.is_local:
+            for batch in batches_and_long_lines(part, on_position):
+                if isinstance(batch, LongLine):
+                    stats.add_long(batch.decoded())
+                else:
+                    for text in texts_of(batch):
+                        stats.add(text)
+        else:
+            for text in read_texts(part, self.field, on_position):
+                stats.add(text)
+        return stats
+
+
 def stats_of_file(
     path: str, reader: str = "standard", field: str | None = None,
     on_position: Callable[[int], None] | None = None, cap: int = 200_000,
 ) -> dict[str, Any]:  # fmt: skip
-    """The statistics of one file, see `CorpusStats`."""
-    stats = CorpusStats(checked_reader(reader, {}), cap)
-    if field is None and stats.reader.is_local:
-        for batch in batches_and_long_lines(path, on_position):
-            if isinstance(batch, LongLine):
-                stats.add_long(batch.decoded())
-            else:
-                for text in texts_of(batch):
-                    stats.add(text)
-    else:
-        for text in read_texts(path, field, on_position):
-            stats.add(text)
-    return {"file": title_of(path), "reader": reader, **stats.result()}
+    """The statistics of one file, see `CorpusStats`; a large file is counted in parts, as an engine would do it."""
+    work = StatsPart(reader, field, cap)
+    checked_reader(reader, {})
+    parts = [FilePart(path)]
+    if path != "-" and state_of(path).size > part_size():
+        parts = cut_files([path], LocalEngine())
+    whole = work.counted(parts[0], on_position)
+    for part in parts[1:]:
+        whole.merge(work.counted(part, on_position))
+    return {"file": title_of(path), "reader": reader, **whole.result()}
+
+
+def stats_of_files(
+    paths: list[str], work: StatsPart, engine: Engine, *, folder: str | None = None, part_bytes: int = 0
+) -> list[dict[str, Any]]:
+    """The statistics of each file of paths, folders and addresses; the engine's workers count the parts.
+
+    Args:
+        paths: Files, folders or addresses.
+        work: What is counted.
+        engine: Who does the work.
+        folder: Folder or address that keeps the statistics of finished parts, for the next start of the command.
+        part_bytes: Size of a part.
+    """
+    reader = checked_reader(work.reader, {})
+    files = [
+        path for given in paths for path in ([given] if given == "-" else [each for each, _ in input_files([given])])
+    ]
+    parts = cut_files(files, engine, part_bytes=part_bytes)
+    counted = work if folder is None else Finished(work, folder, {"stats": asdict(work)})
+    results: list[dict[str, Any]] = []
+    whole = CorpusStats(reader, work.cap)
+    for part, state in zip(parts, engine.results(counted, parts), strict=True):
+        one = CorpusStats(reader, work.cap).take(state)
+        if part.number == 0:
+            whole = one
+        else:
+            whole.merge(one)
+        if part.number == part.parts - 1:
+            results.append({"file": title_of(part), "reader": work.reader, **whole.result()})
+    return results
 
 
 def _tokens_around(text: str, numerals: list[Numeral]) -> list[str]:

@@ -16,10 +16,17 @@ __all__ = ["COMMANDS"]
 ReaderName = Annotated[str, typer.Option("--reader", help="Name of the reader: standard, luna, plain, records.")]
 FieldName = Annotated[str | None, typer.Option("--field", help="Read this field of JSON lines.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Write JSON.")]
+Processes = Annotated[str, typer.Option(metavar="N", help="Number of processes.")]
+EngineName = Annotated[str, typer.Option("--engine", help="local, or ray for more than one machine.")]
+RayAddress = Annotated[str | None, typer.Option(help="Ray cluster, HOST:PORT or auto; else a local one is started.")]
 
 
 def find(
-    file: Annotated[str, typer.Argument(help="A text file, one text per line; *.gz is decompressed; - is stdin.")],
+    files: Annotated[
+        list[str],
+        typer.Argument(help="A text file, one text per line, or with --output many, folders and addresses (s3://...); "
+                       "*.gz is decompressed; - is stdin."),
+    ],
     reader: ReaderName = "standard",
     as_json: Annotated[bool, typer.Option("--json", help="Write one JSON object per number.")] = False,
     words: Annotated[bool, typer.Option("--words", help="Also read number words.")] = False,
@@ -27,22 +34,51 @@ def find(
     locale: Annotated[str | None, typer.Option(help="auto, en, eu, in or ch.")] = None,
     cell: Annotated[bool, typer.Option("--cell", help="Each line is a table cell: (317) and 5- are negative.")] = False,
     field: FieldName = None,
-    processes: Annotated[str, typer.Option(metavar="N", help="Number of processes.")] = "1",
-) -> None:
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", help="Folder or address: one output file for each file.")
+    ] = None,
+    processes: Processes = "1",
+    engine: EngineName = "local",
+    ray_address: RayAddress = None,
+) -> None:  # fmt: skip
     """Find the numbers of a text file.
 
     On a terminal the text is coloured. A file or pipe gets tab-separated columns (line index, start, end, value, kind,
-    unit, text), or JSON lines with --json. The file is streamed and the order is kept.
+    unit, text), or JSON lines with --json. The file is streamed and the order is kept. With --output, files that are
+    finished are not read again when the command is started again.
     """
-    from numerate.cli.find import find_in_file
+    from numerate.cli.find import FindJob, find_in_file
 
-    options = {"words": words or None, "roman": roman or None, "cell": cell or None, "locale": locale}
-    coloured = on_terminal() and not as_json
-    find_in_file(
-        file, sys.stdout.buffer, reader=reader, field=field, processes=process_count(processes),
-        options={key: value for key, value in options.items() if value is not None},
-        form="json" if as_json else "view" if coloured else "columns", width=console().width if coloured else 100,
-    )  # fmt: skip
+    given = {"words": words or None, "roman": roman or None, "cell": cell or None, "locale": locale}
+    options = {key: value for key, value in given.items() if value is not None}
+    checked_reader(reader, options)
+    coloured = on_terminal() and not as_json and output is None
+    form = "json" if as_json else "view" if coloured else "columns"
+    width = console().width if coloured else 100
+    from numerate.training.engines.local import engine_of
+    from numerate.training.engines.places import is_folder
+
+    if output is None and (len(files) > 1 or is_folder(files[0])):
+        raise BadInput(f"{', '.join(files)[:200]}: several files need --output FOLDER, or give one file")
+    with engine_of(engine, process_count(processes), ray_address) as runner:
+        from numerate.cli.find_parts import find_in_files, find_to_stream
+
+        job = FindJob(reader, tuple(sorted(options.items())), field, form, width)
+        if output is not None:
+            if "-" in files:
+                raise BadInput("-: standard input has no name for --output; leave --output out, or give a file")
+            found = find_in_files(
+                files, output, job, runner, on_fault=lambda said: typer.echo(f"numerate: {said}", err=True)
+            )
+            size = sum(part["bytes"] for part in found["parts"])
+            typer.echo(f"{output}: {len(found['parts']):,} files, {size:,} bytes")
+        elif engine == "ray":
+            find_to_stream(files[0], sys.stdout.buffer, job, runner)
+        else:
+            find_in_file(
+                files[0], sys.stdout.buffer, reader=reader, field=field, options=options, form=form, width=width,
+                engine=runner,
+            )  # fmt: skip
 
 
 def audit(
@@ -76,11 +112,20 @@ def audit(
 
 
 def stats(
-    files: Annotated[list[str], typer.Argument(help="Text files, one text per line; *.gz is decompressed.")],
+    files: Annotated[
+        list[str],
+        typer.Argument(help="Text files, one text per line, folders, addresses (s3://...); *.gz is decompressed."),
+    ],
     reader: ReaderName = "standard",
     field: FieldName = None,
     as_json: AsJson = False,
     tables: Annotated[bool, typer.Option("--tables", help="The files hold tables: JSON objects with rows.")] = False,
+    parts: Annotated[
+        str | None, typer.Option(help="Folder or address for finished parts, so that a restarted command continues.")
+    ] = None,
+    processes: Processes = "1",
+    engine: EngineName = "local",
+    ray_address: RayAddress = None,
 ) -> None:
     """Describe the numbers of a corpus.
 
@@ -88,15 +133,24 @@ def stats(
     out. One column per file. Memory is bounded: with more than 200,000 different tokens or values, figures marked ≈
     are approximate. With --tables: counts of tables, rows, columns, cells and texts, and the shares that have numbers.
     """
-    from numerate.cli.stats import stats_of_file
+    from numerate.cli.stats import StatsPart, stats_of_file, stats_of_files
+    from numerate.training.engines.local import engine_of
+    from numerate.training.engines.places import is_folder
 
+    count = process_count(processes)
     if tables:
         from numerate.cli.table_stats import stats_of_tables
 
+        if count > 1 or engine != "local" or parts is not None:
+            raise BadInput("--tables counts in one process: leave out --processes, --engine and --parts")
         results = [stats_of_tables(file, reader) for file in files]
-    else:
+    elif count == 1 and engine == "local" and parts is None and not any(map(is_folder, files)):
         with progress(files) as on_position:
             results = [stats_of_file(file, reader, field, on_position) for file in files]
+    else:
+        checked_reader(reader, {})
+        with engine_of(engine, count, ray_address) as runner:
+            results = stats_of_files(files, StatsPart(reader, field), runner, folder=parts)
     if as_json:
         for result in results:
             write_json(result)

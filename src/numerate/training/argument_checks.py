@@ -17,6 +17,8 @@ __all__ = ["check_arguments"]
 
 _OWN = {"eval_seed": int, "nonfinite_limit": int, "number_metrics": bool}
 """Types of the options of `NumberTrainer`; `number_learning_rate` is checked where it is used."""
+_WIDER = {"fsdp": bool | str | None}
+"""Arguments that take more than their annotation says: `fsdp=True`, as the Trainer's help asks for."""
 _RANGES = {
     "adam_beta1": (0, 1), "adam_beta2": (0, 1), "adam_epsilon": (0, 1), "dataloader_num_workers": (0, 256),
     "eval_seed": (0, 2**32 - 1), "gradient_accumulation_steps": (1, 10**9), "label_smoothing_factor": (0, 1),
@@ -42,7 +44,7 @@ def check_arguments(given: Mapping[str, Any], arguments: type) -> None:
         numerate.training.run.RunError: training.max_steps must be int, got 'abc'
     """
     hints = typing.get_type_hints(arguments)
-    known = _OWN | {field.name: hints[field.name] for field in dataclasses.fields(arguments)}
+    known = _OWN | {field.name: hints[field.name] for field in dataclasses.fields(arguments)} | _WIDER
     for name, value in given.items():
         if name in known:
             _check_type(name, value, known[name])

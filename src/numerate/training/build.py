@@ -19,7 +19,8 @@ from numerate.modeling.fitting import first_numbers, fit_parts
 from numerate.modeling.saving import check_saveable
 from numerate.registry import near_names
 from numerate.training.argument_checks import check_arguments
-from numerate.training.data import encode, given_folder, prepared_split, texts_of
+from numerate.training.data import RemoteShards, encode, given_folder, prepared_split, texts_of
+from numerate.training.engines.places import inside
 from numerate.training.evaluation import seed_of
 from numerate.training.learning_rates import number_rate
 from numerate.training.models import build_model
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numerate.modeling.number_model import NumberModel
+    from numerate.training.engines.local import Engine
 
 __all__ = ["Prepared", "RunTrainer", "build", "build_trainer", "prepare", "training_arguments"]
 
@@ -78,7 +80,7 @@ class Prepared:
 
     run: Run
     model: NumberModel
-    data: dict[str, Shards]
+    data: dict[str, Shards | RemoteShards]
 
 
 def build(run: Run, output_dir: str | Path, *, backbone: Any = None, tokenizer: Any = None) -> NumberTrainer:
@@ -129,13 +131,15 @@ def training_arguments(run: Run, output_dir: str | Path) -> tuple[TrainingArgume
 
 
 def prepare(
-    run: Run, folder: str | Path, *, backbone: Any = None, tokenizer: Any = None, seed: int = 0, model: Any = None
-) -> Prepared:
+    run: Run, folder: str | Path, *, backbone: Any = None, tokenizer: Any = None, seed: int = 0, model: Any = None,
+    engine: Engine | None = None, output: str | None = None,
+) -> Prepared:  # fmt: skip
     """Builds a run's model, fits it to the training texts, and encodes the texts; existing encodings are reused.
 
     The folder gets `train`, `dev` and `test` (see `numerate.training.shards`), and `start` with the tokenizer and
     scaling that were fitted to the texts. `backbone` and `tokenizer` are used instead of the run's checkpoint, `model`
-    instead of building one; `seed` is the random seed of the weights.
+    instead of building one; `seed` is the random seed of the weights. `engine` encodes (one process by default), and
+    `output` is a folder or address for the encoded texts instead of `folder`.
     """
     folder = Path(folder)
     texts = {split: found for split in SPLITS if (found := texts_of(run, split)) is not None}
@@ -152,14 +156,15 @@ def prepare(
     if is_new:
         model = build_model(run, folder / "start", backbone=backbone, tokenizer=tokenizer)
     model.max_tokens = run.data.max_tokens
-    data: dict[str, Shards] = {}
+    data: dict[str, Shards | RemoteShards] = {}
     for split in SPLITS:
         if split in texts:
-            data[split] = encode(texts[split], model, folder / split, run.data.max_tokens)
+            target = inside(output, split) if output is not None else folder / split
+            data[split] = encode(texts[split], model, target, run.data.max_tokens, engine=engine)
         elif (place := prepared_split(run, split)) is not None:
             data[split] = Shards(place, model.processor)
-    if is_new and "train" in data:
-        fit_parts(model, first_numbers(data["train"]))
+    if is_new and isinstance(rows := data.get("train"), Shards):
+        fit_parts(model, first_numbers(rows))
     return Prepared(run, model, data)
 
 

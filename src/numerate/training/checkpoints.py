@@ -19,7 +19,7 @@ from numerate.errors import NumerateError
 from numerate.files import file_hash, flush, write_atomically
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Mapping
 
 __all__ = [
     "CheckpointError",
@@ -71,13 +71,19 @@ def atomic(target: str | Path) -> Iterator[Path]:
         raise
 
 
-def publish(inside: str | Path, target: str | Path) -> None:
-    """Writes the manifest of a folder, flushes the folder to the disk and renames it to `target`, which is replaced."""
+def publish(inside: str | Path, target: str | Path, *, known: Mapping[str, str] | None = None) -> None:
+    """Writes the manifest of a folder, flushes the folder to the disk and renames it to `target`, which is replaced.
+
+    `known` has SHA-256 of files that were hashed and flushed already, by their path in the folder.
+    """
     inside, target = Path(inside), Path(target)
     files = {}
     for path in sorted(path for path in inside.rglob("*") if path.is_file() and path != inside / MANIFEST):
-        files[path.relative_to(inside).as_posix()] = {"size": path.stat().st_size, "sha256": file_hash(path)}
-        flush(path)
+        name = path.relative_to(inside).as_posix()
+        sha = (known or {}).get(name)
+        files[name] = {"size": path.stat().st_size, "sha256": sha or file_hash(path)}
+        if sha is None:
+            flush(path)
     write_atomically(inside / MANIFEST, json.dumps({"version": 1, "files": files}, indent=1).encode())
     for folder in (*(path for path in inside.rglob("*") if path.is_dir()), inside):
         flush(folder)

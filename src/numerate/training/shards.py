@@ -1,7 +1,7 @@
 """Encoded texts on the disk: flat arrays that are memory-mapped, for corpora larger than memory.
 
 A folder of shards has a `meta.json` (format, processor, counts), a `manifest.json` (size and SHA-256 of every file) and
-a folder for each shard, with these `.npy` files:
+a folder for each shard, named in `meta.json`, with these `.npy` files:
 
 | file | type | content |
 |---|---|---|
@@ -37,10 +37,21 @@ if TYPE_CHECKING:
 
     from numerate.processing.processor import NumberProcessor
 
-__all__ = ["META", "Shards", "ShardsError", "fingerprint", "write_shards"]
+__all__ = [
+    "META",
+    "ShardRows",
+    "Shards",
+    "ShardsError",
+    "check_folder",
+    "encoded_shards",
+    "fingerprint",
+    "write_shards",
+]
 
 META = "meta.json"
 VERSION = 1
+NEWEST = 2
+"""Version of shards that many workers wrote (`numerate.training.shard_parts`): `meta.json` has their names."""
 SHARD_TOKENS = 1 << 22
 """Tokens of a shard, which are in memory until the shard is written."""
 BATCH = 256
@@ -74,24 +85,13 @@ def write_shards(
         ShardsError: The folder contains other files, or no text has a token.
     """
     folder = Path(folder)
-    if folder.exists() and not (folder / META).is_file() and (not folder.is_dir() or any(folder.iterdir())):
-        raise ShardsError(f"{folder}: contains files that are not shards; give another folder")
-    counts = {"rows": 0, "tokens": 0, "numbers": 0, "empty": 0}
-    shards: list[dict[str, int]] = []
+    check_folder(folder)
+    counts: dict[str, Any] = {"rows": 0, "tokens": 0, "numbers": 0, "empty": 0, "fields": []}
+    shards: list[dict[str, Any]] = []
     with atomic(folder) as inside:
-        shard = _Shard()
-        fields: list[str] = []
-        for row in _encoded(texts, processor, max_tokens):
-            fields = fields or sorted(row)
-            if not len(row["input_ids"]):
-                counts["empty"] += 1
-                continue
-            shard.add(row)
-            if shard.tokens >= shard_tokens:
-                shards.append(shard.write(inside / f"shard-{len(shards):05d}"))
-                shard = _Shard()
-        if shard.rows:
-            shards.append(shard.write(inside / f"shard-{len(shards):05d}"))
+        for shard in encoded_shards(texts, processor, counts, max_tokens=max_tokens, shard_tokens=shard_tokens):
+            name = f"shard-{len(shards):05d}"
+            shards.append(shard.write(inside / name) | {"name": name})
         if not shards:
             raise ShardsError(f"{folder}: no text has a token; {counts['empty']} are empty")
         for name in ("rows", "tokens", "numbers"):
@@ -99,10 +99,44 @@ def write_shards(
         meta = {
             "kind": "shards", "version": VERSION,
             "fingerprint": fingerprint(processor), "processor": processor.config(),
-            "max_tokens": max_tokens, "fields": fields, **counts, "asked": asked, "shards": shards,
+            "max_tokens": max_tokens, **counts, "asked": asked, "shards": shards,
         }  # fmt: skip
         (inside / META).write_text(json.dumps(meta, indent=1) + "\n", encoding="utf-8")
     return Shards(folder)
+
+
+def check_folder(folder: str | Path) -> None:
+    """Checks that a folder is new, is empty or has shards; addresses are not looked at.
+
+    Raises:
+        ShardsError: The folder contains other files.
+    """
+    folder = Path(folder)
+    if folder.exists() and not (folder / META).is_file() and (not folder.is_dir() or any(folder.iterdir())):
+        raise ShardsError(f"{folder}: contains files that are not shards; give another folder")
+
+
+def encoded_shards(
+    texts: Iterable[str], processor: NumberProcessor, counts: dict[str, Any],
+    *, max_tokens: int | None, shard_tokens: int,
+) -> Iterator[ShardRows]:  # fmt: skip
+    """Encodes texts, and gives the rows of one shard after the other, in memory.
+
+    `counts["empty"]` is raised by the number of texts without a token, and `counts["fields"]` set to the names of a
+    row's fields.
+    """
+    shard = ShardRows()
+    for row in _encoded(texts, processor, max_tokens):
+        counts["fields"] = counts["fields"] or sorted(row)
+        if not len(row["input_ids"]):
+            counts["empty"] += 1
+            continue
+        shard.add(row)
+        if shard.tokens >= shard_tokens:
+            yield shard
+            shard = ShardRows()
+    if shard.rows:
+        yield shard
 
 
 class Shards(Dataset[dict[str, Any]]):
@@ -126,11 +160,13 @@ class Shards(Dataset[dict[str, Any]]):
             self.meta: dict[str, Any] = json.loads((self.folder / META).read_text(encoding="utf-8"))
             version, made = int(self.meta["version"]), str(self.meta["fingerprint"])
             rows = [int(shard["rows"]) for shard in self.meta["shards"]]
+            plain = (f"shard-{place:05d}" for place in range(len(rows)))
+            self._names = [str(shard.get("name", name)) for shard, name in zip(self.meta["shards"], plain, strict=True)]
             self.fields: tuple[str, ...] = tuple(self.meta["fields"])
         except (OSError, UnicodeDecodeError, ValueError, KeyError, TypeError) as error:
             raise ShardsError(f"{folder}: no shards ({META}: {error}); `numerate prepare` writes them") from None
-        if version > VERSION:
-            raise ShardsError(f"{folder}: version {version} is newer than {VERSION}; please update numerate")
+        if version > NEWEST:
+            raise ShardsError(f"{folder}: version {version} is newer than {NEWEST}; please update numerate")
         wrong = damage(self.folder, quick=not verify)
         if wrong is not None:
             raise self._damaged(wrong)
@@ -186,7 +222,7 @@ class Shards(Dataset[dict[str, Any]]):
 
     def _arrays(self, shard: int) -> dict[str, np.ndarray]:
         if shard not in self._open:
-            name = f"shard-{shard:05d}"
+            name = self._names[shard]
             files = self._check_hashes(f"{name}/")
             try:
                 found = {Path(file).stem: _mapped(self.folder / file) for file in files}
@@ -217,7 +253,7 @@ def _mapped(file: Path) -> np.ndarray:
         return np.load(file, allow_pickle=False)
 
 
-class _Shard:
+class ShardRows:
     """The rows of one shard before it is written."""
 
     def __init__(self) -> None:
@@ -230,6 +266,7 @@ class _Shard:
         self._counts: list[int] = []
 
     def add(self, row: dict[str, Any]) -> None:
+        """Adds one encoded text."""
         ids = np.asarray(row["input_ids"], dtype=np.uint32)
         characters = row["number_chars"]
         written = characters != 0

@@ -15,13 +15,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from numerate.registry import near_names
+from numerate.training.engines.places import files_below, is_remote, open_place, state_of
 from numerate.training.tables import Table, TableIds, TableTexts, is_table, statements_of, table_of
 from numerate.training.text_files import SourceError, field_value, numbered_lines, parsed_json, text_field
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["FORMATS", "SPLITS", "SourceError", "Texts", "format_of", "numbered_lines", "rows_of", "tables_of"]
+    from numerate.training.engines.parts import FilePart
+
+__all__ = [
+    "FORMATS",
+    "SPLITS",
+    "SourceError",
+    "Texts",
+    "files_of",
+    "format_of",
+    "numbered_lines",
+    "rows_of",
+    "tables_of",
+]
 
 FORMATS = ("jsonl", "json", "txt", "csv", "tsv", "parquet")
 SPLITS = {"train": ("train",), "dev": ("dev", "validation", "valid", "val"), "test": ("test",)}
@@ -56,7 +69,7 @@ class Texts:
         numerate.training.text_files.SourceError: ...my.jsonl:1: field 'txet' is missing; it has 'text'
     """
 
-    paths: tuple[str, ...]
+    paths: tuple[str | FilePart, ...]
     field: str | None = "text"
     format: str | None = None
     split: tuple[str | None, str] = (None, "train")
@@ -74,15 +87,19 @@ class Texts:
         Raises:
             SourceError: A file is missing or cannot be read, or there is no text.
         """
-        for path in self.paths:
-            if (self.format or format_of(path)) != "hub" and not Path(path).is_file():
+        for path in map(str, self.paths):
+            if (self.format or format_of(path)) == "hub":
+                continue
+            if is_remote(path):
+                state_of(path)
+            elif not Path(path).is_file():
                 raise SourceError(f"{path}: no such file")
         if next(iter(self), None) is None:
             what = f" of the split {self.split[1]!r}" if self.split[0] is not None else ""
-            raise SourceError(f"{', '.join(self.paths)}: no text{what} found")
+            raise SourceError(f"{', '.join(map(str, self.paths))}: no text{what} found")
 
-    def _of_path(self, path: str) -> Iterator[str]:
-        kind = self.format or format_of(path)
+    def _of_path(self, path: str | FilePart) -> Iterator[str]:
+        kind = self.format or format_of(str(path))
         if kind == "txt" or (kind == "jsonl" and self.field is None):
             if self.split[0] is not None:
                 raise SourceError(f"{path}: a text file has no field {self.split[0]!r} for the split")
@@ -109,7 +126,26 @@ class Texts:
 
     def files(self) -> tuple[str, ...]:
         """All files that the texts depend on."""
-        return self.paths if self.tables is None else self.paths + self.tables.statements + self.tables.leave_out
+        paths = tuple(map(str, self.paths))
+        return paths if self.tables is None else paths + self.tables.statements + self.tables.leave_out
+
+
+def files_of(paths: Iterable[str]) -> tuple[str, ...]:
+    """The paths, with the files of a known format instead of each folder and each address that ends with `/`.
+
+    Raises:
+        SourceError: A folder has no file of a known format.
+    """
+    found: list[str] = []
+    for path in paths:
+        if not (path.endswith("/") if is_remote(path) else Path(path).is_dir()):
+            found.append(path)
+            continue
+        below = [file for file in files_below(path) if _ending(file) in _ENDINGS]
+        if not below:
+            raise SourceError(f"{path}: the folder has no file that ends with .{', .'.join(FORMATS)} (or .gz)")
+        found += below
+    return tuple(found)
 
 
 def tables_of(path: str, format: str | None = None) -> Iterator[Table]:
@@ -129,7 +165,7 @@ def _about_tables(options: TableTexts | None) -> tuple[TableIds, dict[str, list[
     return left_out, statements_of(chain.from_iterable(map(rows_of, options.statements)))
 
 
-def rows_of(path: str, format: str | None = None, split: str = "train") -> Iterator[tuple[str, Any]]:
+def rows_of(path: str | FilePart, format: str | None = None, split: str = "train") -> Iterator[tuple[str, Any]]:
     r"""The rows of a file or Hub data set, each with its place for error messages.
 
     `path` and `format` are as in `Texts`, without `txt`; `split` is that of a Hub data set.
@@ -141,9 +177,9 @@ def rows_of(path: str, format: str | None = None, split: str = "train") -> Itera
         >>> [row for _, row in rows_of(str(file))]
         [{'id': '1', 'number': '7.5'}]
     """
-    kind = format or format_of(path)
+    kind = format or format_of(str(path))
     if kind == "hub":
-        return _hub_rows(path, split)
+        return _hub_rows(str(path), split)
     rows = {"jsonl": _json_lines, "json": _json_rows, "csv": _csv_rows, "tsv": _tab_rows, "parquet": _parquet_rows}
     if kind not in rows:
         raise SourceError(f"{path}: a text file has no fields; give one of {', '.join(rows)}")
@@ -157,9 +193,11 @@ def format_of(path: str) -> str:
         >>> format_of("my.jsonl.gz"), format_of("owner/name"), format_of("a.csv")
         ('jsonl', 'hub', 'csv')
     """
-    ending = Path(path.removesuffix(".gz")).suffix.removeprefix(".").lower()
+    ending = _ending(path)
     if ending in _ENDINGS:
         return _ENDINGS[ending]
+    if is_remote(path):
+        raise SourceError(f"{path}: unknown format for the ending {ending!r}; end a folder with /, or set data.format")
     if Path(path).is_dir():
         raise SourceError(f"{path}: a folder that `numerate prepare` did not write; give files, or prepare them")
     if Path(path).is_file():
@@ -169,28 +207,32 @@ def format_of(path: str) -> str:
     return "hub"
 
 
-def _json_lines(path: str) -> Iterator[tuple[str, Any]]:
+def _ending(path: str) -> str:
+    return Path(path.removesuffix(".gz")).suffix.removeprefix(".").lower()
+
+
+def _json_lines(path: str | FilePart) -> Iterator[tuple[str, Any]]:
     for number, line in numbered_lines(path):
         if line.strip():
             yield f"{path}:{number}", parsed_json(line, f"{path}:{number}")
 
 
-def _json_rows(path: str) -> Iterator[tuple[str, Any]]:
+def _json_rows(path: str | FilePart) -> Iterator[tuple[str, Any]]:
     """Rows of a `.json` file: one array of objects, which is loaded as a whole, or one object per line."""
     first = next((line.lstrip() for _, line in numbered_lines(path) if line.strip()), "")
     if not first.startswith("["):
         yield from _json_lines(path)
         return
-    rows = parsed_json("\n".join(line for _, line in numbered_lines(path)), path)
+    rows = parsed_json("\n".join(line for _, line in numbered_lines(path)), str(path))
     for index, row in enumerate(rows):
         yield f"{path}, entry {index}", row
 
 
-def _tab_rows(path: str) -> Iterator[tuple[str, Any]]:
+def _tab_rows(path: str | FilePart) -> Iterator[tuple[str, Any]]:
     return _csv_rows(path, delimiter="\t")
 
 
-def _csv_rows(path: str, delimiter: str = ",") -> Iterator[tuple[str, Any]]:
+def _csv_rows(path: str | FilePart, delimiter: str = ",") -> Iterator[tuple[str, Any]]:
     last = 0
 
     def lines() -> Iterator[str]:
@@ -218,16 +260,16 @@ def _csv_rows(path: str, delimiter: str = ",") -> Iterator[tuple[str, Any]]:
         raise SourceError(f"{path}:{last}: not CSV: {error}") from None
 
 
-def _parquet_rows(path: str) -> Iterator[tuple[str, Any]]:
+def _parquet_rows(path: str | FilePart) -> Iterator[tuple[str, Any]]:
     try:
         from pyarrow import ArrowException, parquet  # type: ignore[import-not-found]
     except ImportError:
         raise SourceError(f"{path}: Parquet needs pyarrow: {_EXTRA}") from None
-    if not Path(path).is_file():
+    if not is_remote(str(path)) and not Path(str(path)).is_file():
         raise SourceError(f"{path}: no such file")
     number = 0
     try:
-        with parquet.ParquetFile(path) as file:
+        with open_place(str(path)) as raw, parquet.ParquetFile(raw) as file:
             for batch in file.iter_batches(batch_size=1024):
                 for row in batch.to_pylist():
                     yield f"{path}, row {number}", row

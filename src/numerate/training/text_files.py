@@ -13,13 +13,15 @@ import re
 import sys
 import zlib
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from numerate.errors import NumerateError
+from numerate.training.engines.parts import FilePart
+from numerate.training.engines.places import PlaceError, open_place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
+    from pathlib import Path
 
 __all__ = [
     "Batch", "LongLine", "SourceError", "batches", "batches_and_long_lines", "field_value", "numbered_lines",
@@ -108,13 +110,13 @@ class LongLine:
             yield waiting
 
 
-def title_of(path: str | Path) -> str:
+def title_of(path: str | Path | FilePart) -> str:
     """The name of a file in messages."""
-    return "standard input" if path == "-" else str(path)
+    return "standard input" if str(path) == "-" else str(path)
 
 
-def batches(path: str | Path, on_position: Callable[[int], None] | None = None) -> Generator[Batch]:
-    """Reads a file in batches of whole lines.
+def batches(path: str | Path | FilePart, on_position: Callable[[int], None] | None = None) -> Generator[Batch]:
+    """Reads a file, or a part of it, in batches of whole lines.
 
     The path `-` is standard input, and `*.gz` is decompressed. `on_position` is called with the number of bytes read so
     far after each batch.
@@ -132,7 +134,7 @@ def batches(path: str | Path, on_position: Callable[[int], None] | None = None) 
 
 
 def batches_and_long_lines(
-    path: str | Path, on_position: Callable[[int], None] | None = None, longest: int | None = None
+    path: str | Path | FilePart, on_position: Callable[[int], None] | None = None, longest: int | None = None
 ) -> Generator[Batch | LongLine]:
     """Reads a file as `batches` does; a line of more than `longest` bytes is a `LongLine`, never in memory as a whole.
 
@@ -142,7 +144,7 @@ def batches_and_long_lines(
     """
     longest = LONG_LINE if longest is None else longest
     with _opened(path) as (stream, raw):
-        first, fault, line = 0, None, b"more"
+        first, fault, line = path.first if isinstance(path, FilePart) else 0, None, b"more"
         while line and fault is None:
             lines: list[bytes] = []
             size = 0
@@ -185,7 +187,9 @@ def _rest_of_line(start: bytes, stream: IO[bytes], where: str) -> Iterator[bytes
             raise SourceError(f"{where}: cannot be read to its end: {error}") from None
 
 
-def numbered_lines(path: str | Path, on_position: Callable[[int], None] | None = None) -> Iterator[tuple[int, str]]:
+def numbered_lines(
+    path: str | Path | FilePart, on_position: Callable[[int], None] | None = None
+) -> Iterator[tuple[int, str]]:
     """Line numbers, from 1, and lines of a file; see `batches` and `Batch.decoded`."""
     for batch in batches(path, on_position):
         yield from batch.decoded()
@@ -274,18 +278,46 @@ def text_field(row: Any, field: str, where: str) -> str:
 
 
 @contextlib.contextmanager
-def _opened(path: str | Path) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
+def _opened(part: str | Path | FilePart) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
     """The stream of decompressed bytes, and the underlying file whose position measures progress."""
+    path = part.path if isinstance(part, FilePart) else str(part)
     if path == "-":
         yield sys.stdin.buffer, sys.stdin.buffer
         return
     try:
-        raw = Path(path).open("rb")  # noqa: SIM115 (closed by the `with` below)
+        raw = open_place(path)
+    except PlaceError as error:
+        raise SourceError(str(error)) from None
     except FileNotFoundError:
-        raise SourceError(f"{str(path)!r}: no such file") from None
+        raise SourceError(f"{path!r}: no such file") from None
     except IsADirectoryError:
-        raise SourceError(f"{str(path)!r} is a folder; give a file") from None
+        raise SourceError(f"{path!r} is a folder; give a file") from None
     except (OSError, ValueError) as error:  # ValueError: a NUL character in the path
-        raise SourceError(f"{str(path)!r} cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    with raw, gzip.GzipFile(fileobj=raw) if str(path).endswith(".gz") else contextlib.nullcontext(raw) as stream:
-        yield cast("IO[bytes]", stream), raw
+        raise SourceError(f"{path!r} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    with raw, gzip.GzipFile(fileobj=raw) if path.endswith(".gz") else contextlib.nullcontext(raw) as stream:
+        if isinstance(part, FilePart) and (part.start or part.end is not None):
+            yield cast("IO[bytes]", _Range(raw, part)), raw
+        else:
+            yield cast("IO[bytes]", stream), raw
+
+
+class _Range:
+    """The lines of a file that begin in a range of bytes; only `readline` is needed."""
+
+    def __init__(self, raw: IO[bytes], part: FilePart) -> None:
+        self._raw, self._end = raw, part.end
+        self._at_start = True
+        self._position = part.start
+        if part.start:  # a line that began before belongs to the part before
+            raw.seek(part.start - 1)
+            while (piece := raw.readline(PIECE_BYTES)) and not piece.endswith(b"\n"):
+                self._position += len(piece)
+            self._position += len(piece) - 1
+
+    def readline(self, size: int) -> bytes:
+        if self._at_start and self._end is not None and self._position >= self._end:
+            return b""
+        line = self._raw.readline(size)
+        self._position += len(line)
+        self._at_start = line.endswith(b"\n")
+        return line

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from numerate.errors import BadInput
+from numerate.training.engines.places import PlaceError, is_remote, open_place
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,13 +44,18 @@ _SIGNATURES = (
 
 
 def open_bytes(path: str) -> BinaryIO:
-    """A file as a buffered stream of bytes; `-` is standard input.
+    """A file, or what lies at an address such as `s3://...`, as a buffered stream of bytes; `-` is standard input.
 
     Raises:
         BadInput: There is no such file, it is a folder, or it cannot be opened.
     """
     if path == "-":
         return sys.stdin.buffer
+    if is_remote(path):
+        try:
+            return open_place(path)
+        except PlaceError as error:
+            raise BadInput(str(error)) from None
     if "\0" in path:
         raise BadInput(f"{path!r}: a name of a file cannot have NUL bytes")
     if Path(path).is_dir():
