@@ -25,7 +25,7 @@ from numerate_lab.tasks.tatqa.question_scores import gold_answer, question_score
 from numerate_lab.tasks.tatqa.report_file import SCALES, read_contexts
 from numerate_lab.tasks.tatqa.tagop import TagOp, fit, predict
 from numerate_lab.tasks.tatqa.tatqa_task import TatqaTask, _answers
-from numerate_lab.tasks.tatqa.tatqa_trial import TatqaTrial, check_start, encoding_of_name, folds_of, parts_of
+from numerate_lab.tasks.tatqa.tatqa_trial import TatqaTrial, check_start, folds_of, parts_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,7 +42,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def trial(folder: Path, encoding: str = "bare", **options: Any) -> TatqaTrial:
-    settings: dict[str, Any] = {"epochs": 1, "folds": 3, "batch": 8} | options | encoding_of_name(encoding)
+    settings: dict[str, Any] = {"epochs": 1, "folds": 3, "batch": 8} | options | TatqaTask.encoding(encoding)
     return TatqaTrial(source=str(folder / "dev.json"), model=str(folder / "bert"), encoding=encoding, **settings)
 
 

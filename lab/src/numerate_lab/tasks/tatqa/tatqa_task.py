@@ -18,13 +18,15 @@ from numerate.processing.number_table import GIVEN, NumberTable
 from numerate_lab.engine.paper_tables import load_scales
 from numerate_lab.engine.task import Column, Task
 from numerate_lab.registry import tasks
+from numerate_lab.tasks.finetuning.number_prompts import add_prompts
+from numerate_lab.tasks.finetuning.row_names import row_fields
 from numerate_lab.tasks.finetuning.starting_points import needs_scaling, start_encoder
 from numerate_lab.tasks.tatqa.operators import OPERATORS, decoded
 from numerate_lab.tasks.tatqa.question_rows import NUMBER_FIELDS, encode
 from numerate_lab.tasks.tatqa.question_scores import MEASURES, gold_answer, mean_scores, question_scores, share_of
 from numerate_lab.tasks.tatqa.report_file import ANSWER_TYPES, SCALES, SOURCES
 from numerate_lab.tasks.tatqa.tagop import TagOp, fit, predict
-from numerate_lab.tasks.tatqa.tatqa_trial import TatqaTrial, check_start, encoding_of_name, parts_of
+from numerate_lab.tasks.tatqa.tatqa_trial import TatqaTrial, check_start, parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -61,8 +63,8 @@ class TatqaTask(Task):
 
     @classmethod
     def encoding(cls, name: str) -> dict[str, Any]:
-        """Recipe, parts, spelling and start of an encoding."""
-        return encoding_of_name(name)
+        """Recipe, parts, spelling, prompts and start of a row; see `row_names`."""
+        return row_fields(name, {each.name for each in dataclasses.fields(TatqaTrial)})
 
     def splits(self, final: bool) -> tuple[str, ...]:
         """`dev` for tries of a rate, `test` for final trainings."""
@@ -89,7 +91,10 @@ class TatqaTask(Task):
         for rows in parts_of(config).train:
             torch.manual_seed(config.seed)
             texts = self._texts(rows) if needs_scaling(config.recipe, config.parts) else ()
-            models.append(TagOp(start_encoder(config.folder, config.recipe, config.parts, texts), config.dropout))
+            numbers = start_encoder(config.folder, config.recipe, config.parts, texts, base=config.model)
+            if config.prompts is not None:
+                add_prompts(numbers, config.prompts)
+            models.append(TagOp(numbers, config.dropout))
         return Fold(models)
 
     def rows(self, model: TagOp, fold: int) -> Rows:
