@@ -129,7 +129,8 @@ def test_pre_training_learns_and_the_fraud_head_leaves_it_alone(tmp_path: Path) 
     task = Transactions(trial_of("ours", rate=5e-3, epochs=6))
     model, data = task.build(), task.data()
     losses = pretrain(model, data, task.config)["losses"]
-    assert losses[-1]["cells"] < losses[0]["cells"] - 2 and losses[-1]["numbers"] < losses[0]["numbers"]
+    first, last = (np.mean([one["numbers"] for one in part]) for part in (losses[:5], losses[-5:]))
+    assert losses[-1]["cells"] < losses[0]["cells"] - 2 and last < first
     before = {name: value.clone() for name, value in model.backbone.state_dict().items()}
     found = train_fraud_head(model, data, task.config)
     assert all(torch.equal(value, before[name]) for name, value in model.backbone.state_dict().items())

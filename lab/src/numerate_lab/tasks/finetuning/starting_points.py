@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = [
-    "BARE", "check_untouched", "is_number_model", "load_tokenizer", "needs_scaling", "start_classifier",
-    "start_encoder", "start_fits", "start_masked_model",
+    "BARE", "check_untouched", "is_causal", "is_number_model", "load_tokenizer", "needs_scaling", "start_classifier",
+    "start_encoder", "start_fits", "start_language_model",
 ]  # fmt: skip
 
 BARE = "subwords"
@@ -217,27 +217,46 @@ def start_encoder(
     )
 
 
-def start_masked_model(
+def is_causal(folder: str) -> bool:
+    """Whether the config of a plain model says that it is a causal language model.
+
+    Raises:
+        ConfigError: There is no model, or it is a saved `NumberModel`.
+    """
+    from transformers import AutoConfig
+
+    if is_number_model(folder):
+        raise ConfigError(f"{folder} is a saved NumberModel: give the folder of a plain language model")
+    try:
+        config = AutoConfig.from_pretrained(folder)
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{folder}: no model there: {' '.join(str(error).split())[:200]}") from None
+    return any("CausalLM" in str(name) or "LMHead" in str(name) for name in config.architectures or ())
+
+
+def start_language_model(
     folder: str, recipe: str, parts: Mapping[str, Any], *, words: bool, objective: Any, layers: int | None = None,
     scaling: Any = None,
 ) -> NumberModel:  # fmt: skip
-    """A masked language model with a recipe, in float32; without `words`, its encoder alone, for a number head.
+    """A plain masked or causal language model with a recipe, in float32.
 
-    Arguments are those of `start_classifier`, and the objective and scaling of `attach`.
+    Arguments are those of `start_classifier`, and the objective and scaling of `attach`. Without `words`, of a masked
+    language model there is the encoder alone, for a number head.
     """
-    from transformers import AutoModelForMaskedLM
+    import transformers
 
-    if is_number_model(folder):
-        raise ConfigError(f"{folder} is a saved NumberModel: give the folder of a plain masked language model")
+    causal = is_causal(folder)
+    made: Any = transformers.AutoModelForCausalLM if causal else transformers.AutoModelForMaskedLM
     few = {} if layers is None else {"num_hidden_layers": layers}
     try:
         with _quiet():
-            backbone: Any = AutoModelForMaskedLM.from_pretrained(folder, dtype=torch.float32, **few)
+            backbone: Any = made.from_pretrained(folder, dtype=torch.float32, **few)
     except ValueError as error:
         said = " ".join(str(error).split())[:200]
-        raise ConfigError(f"{folder} cannot be loaded as a masked language model: {said}") from None
+        kind = "causal" if causal else "masked"
+        raise ConfigError(f"{folder} cannot be loaded as a {kind} language model: {said}") from None
     # Logits of words would dominate the cost of a step that predicts numbers.
-    whole = backbone if words else backbone.base_model
+    whole = backbone if words or causal else backbone.base_model
     return _attached(whole, load_tokenizer(folder), recipe, parts, objective=objective, scaling=scaling)
 
 
