@@ -3,7 +3,7 @@
 `run_grids` gives each encoding a process, which is simple and shares its data. Where an accelerator is to be had for
 minutes alone, that leaves it idle: one encoding may take ten times as long as another. Here every trial is a job of its
 own, workers live as long as the pool (they import and read data once), a rate is chosen as soon as its tries are there,
-and a trial that would not end in time is not begun.
+and a trial that would not end in time is not begun. A trial that starts from a model of another one waits for it.
 """
 
 from __future__ import annotations
@@ -182,6 +182,7 @@ class _Pool:
                     continue
                 return self.send(worker, prepare, goal, ("prepare", goal.grid, None, False), math.nan)
             jobs = [job for job in self.wanted(goal) if job.file not in busy and not self.is_over(job)]
+            jobs = [job for job in jobs if all(Path(each).exists() for each in job.trial.needs)]
             jobs = [job for job in jobs if self.expected_seconds(job) <= time_left]
             if jobs:
                 # Data that the worker has, and then the longest first, so that no long one is left for the end.

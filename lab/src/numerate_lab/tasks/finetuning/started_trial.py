@@ -57,6 +57,11 @@ class StartedTrial(TrialConfig):
         key = None if self.start is None else self._start_key()
         return self.model if key is None else self.starts[key]
 
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The folder of the start, if there is one."""
+        return () if self.start is None else (self.folder,)
+
     def settings(self) -> Figures:
         """The settings as results keep them; of `starts`, only the one that is used, by its content."""
         found = super().settings()

@@ -35,7 +35,7 @@ BARE = "subwords"
 """The recipe of a model without numbers: the backbone as it is."""
 _PARTS = ("own_rows", "embedder.", "gate.", "reach.", "late_reach.", "relations.")
 _DESCRIPTIONS = ("run.json", "run.yaml", CONFIG_FILE, "README.md", "config.json")
-_NOT_DATA = frozenset({"base_model", "_name_or_path", "output_dir"})
+_NOT_DATA = frozenset({"base_model", "_name_or_path", "output_dir", "leave_out"})
 
 
 def is_number_model(folder: str | Path) -> bool:
