@@ -42,7 +42,7 @@ class Goal:
     """What is wanted of a grid, as one step in the order of importance.
 
     Attributes:
-        part: Trials of one part take alike in terms of what was expected: see `seconds`.
+        part: Trials of one part take alike in terms of what was expected, tries and finals each: see `seconds`.
         grid: The grid; its tries of rates come first.
         encodings: Rows of the grid.
         seeds: Final trainings of each row.
@@ -117,6 +117,11 @@ def run_goals(
     return pool.left
 
 
+def _pace(goal: Goal, final: bool) -> str:
+    """What trials are alike in the time that they take: short tries read as much data as final trainings."""
+    return goal.part if final else f"{goal.part}, tries"
+
+
 class _Pool:
     """Workers, what they do, and what each part's trials took so far in terms of what was expected."""
 
@@ -125,7 +130,7 @@ class _Pool:
         self.begin = time.monotonic()
         self.context = multiprocessing.get_context("spawn")
         self.workers: dict[Any, Any] = {}  # connection -> process
-        self.running: dict[Any, tuple[str, str, float]] = {}  # connection -> file, part and time of its begin
+        self.running: dict[Any, tuple[str, str, float]] = {}  # connection -> file, its pace and time of its begin
         self.last: dict[Any, tuple[str, str]] = {}  # connection -> grid and encoding of its last trial
         self.prepared: set[str] = set()
         self.done: set[str] = set()
@@ -168,7 +173,7 @@ class _Pool:
 
     def expected_seconds(self, job: Job) -> float:
         """What a job is expected to take, by what the trials of its part took."""
-        ratios = self.taken[job.goal.part]
+        ratios = self.taken[_pace(job.goal, job.final)]
         return job.seconds * (sorted(ratios)[len(ratios) // 2] if ratios else 1.0)
 
     def give(self, worker: Any) -> bool:
@@ -193,7 +198,7 @@ class _Pool:
         return False
 
     def send(self, worker: Any, file: str, goal: Goal, message: Any, seconds: float) -> bool:
-        self.running[worker] = (file, goal.part, time.monotonic())
+        self.running[worker] = (file, _pace(goal, message[3]), time.monotonic())
         self.expected[file] = seconds
         worker.send(message)
         return True

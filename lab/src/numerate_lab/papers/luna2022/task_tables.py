@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Results = Mapping[str, Sequence[TrialResult]]
 
-__all__ = ["TaskTables", "data_fields"]
+__all__ = ["TaskTables", "data_fields", "grid_of_rows"]
 
 _PLANS = load_yaml("numerate_lab.papers.luna2022")
 for _plan in _PLANS["grids"].values():
@@ -63,7 +63,7 @@ class TaskTables(Paper):
             if not rows:
                 options.log(f"{table}: {name} is left out, it has none of the rows {', '.join(options.encoders)}")
                 continue
-            made.append(_grid(table, name, rows, options, strict=bool(options.encoders)))
+            made.append(grid_of_rows(table, name, rows, options, strict=bool(options.encoders)))
             if missing := [row for row in rows if row not in made[-1].encodings]:
                 options.log(f"{table}, {name}: left out are {', '.join(missing)}: give --start ROW=FOLDER")
         return made
@@ -77,7 +77,7 @@ class TaskTables(Paper):
         written: list[Path] = []
         for grid in grids:
             name = next(one for one in _PLANS["tables"][table]["grids"] if _folder(one) == grid.name)
-            every = _grid(table, name, _asked(table, name, ()), options)
+            every = grid_of_rows(table, name, _asked(table, name, ()), options)
             most = max(grid.seeds, every.seeds, _PLANS["grids"][name]["scales"][options.scale]["seeds"])
             whole = dataclasses.replace(grid, encodings=every.encodings | grid.encodings, seeds=most)
             results = read_results(whole, options.output)
@@ -115,7 +115,7 @@ def _check_starts(starts: Mapping[str, str], rows: set[str]) -> None:
             raise ConfigError(f"--start {name}={folder}: no such folder")
 
 
-def _grid(table: str, name: str, rows: Sequence[str], options: Options, strict: bool = False) -> Grid:
+def grid_of_rows(table: str, name: str, rows: Sequence[str], options: Options, strict: bool = False) -> Grid:
     """The grid of those rows whose start is given; a missing start is an error if `strict`."""
     plan = _PLANS["grids"][name]
     check_name("scale", options.scale, list(plan["scales"]))
