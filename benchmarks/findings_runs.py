@@ -1,4 +1,4 @@
-"""Runs of a plan that need an accelerator, packed so that a few minutes are enough: those behind the findings, and LUNA's.
+"""Runs of a plan that need an accelerator, packed so that a few minutes are enough: the findings', and LUNA's.
 
     python benchmarks/findings_runs.py plan
     python benchmarks/findings_runs.py prepare --data DATA --model MINILM -o build/findings-data
@@ -35,7 +35,19 @@ from plan_starts import forget_lost, pack_starts, unpack_starts
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["goals_of", "grids_of", "join", "main", "pack", "prepare", "read_plan", "restore", "run", "show_plan", "shrink"]
+__all__ = [
+    "goals_of",
+    "grids_of",
+    "join",
+    "main",
+    "pack",
+    "prepare",
+    "read_plan",
+    "restore",
+    "run",
+    "show_plan",
+    "shrink",
+]
 
 LARGEST = 15 << 20
 """Bytes of a file of predictions."""

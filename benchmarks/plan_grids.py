@@ -116,7 +116,9 @@ def _luna_grids(part: dict[str, Any], data: str | Path, scale: str, starts: dict
         grids = list(tables[part["table"]]().grids(part["table"], options))
         settings = part.get("settings", {}) if scale != "tiny" else {}
         grids = [
-            dataclasses.replace(grid, trial=dataclasses.replace(grid.trial, **settings), name=part.get("name", grid.name))
+            dataclasses.replace(
+                grid, trial=dataclasses.replace(grid.trial, **settings), name=part.get("name", grid.name)
+            )
             for grid in grids
         ]
     else:

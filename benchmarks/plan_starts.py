@@ -95,7 +95,9 @@ def pack_starts(folders: Iterable[Path], work: Path, output: Path, base: Path, r
     Returns:
         The names of the folders that found no place.
     """
-    left_out, parts, used = [], [[]], 0
+    left_out: list[str] = []
+    parts: list[list[Path]] = [[]]
+    used = 0
     for folder in folders:
         copy = output / "unpacked" / folder.relative_to(work)
         shutil.rmtree(copy, ignore_errors=True)
@@ -133,7 +135,7 @@ def forget_lost(starts: dict[str, str]) -> list[str]:
     lost = []
     for row, folder in starts.items():
         if not Path(folder).is_dir():
-            lost += [file for file in Path(folder).parents[1].glob(f"{row}-rate*.json")]
+            lost += list(Path(folder).parents[1].glob(f"{row}-rate*.json"))
     for file in lost:
         file.unlink()
     return [file.name for file in lost]

@@ -146,7 +146,7 @@ def test_a_trial_waits_for_what_another_makes(tmp_path: Path) -> None:
             return (str(tmp_path / "made"),) if self.encoding == "bits" else ()
 
     whole = grid("fourier", "bits")
-    fields = {key: value for key, value in vars(whole.trial).items()}
+    fields = dict(vars(whole.trial))
     goal = Goal("a", replace(whole, trial=Waiting(**fields)), ("bits", "fourier"), 1, {"bits": 50.0, "fourier": 10.0})
     pool = Told([goal], tmp_path, time.monotonic() + 100, print, tmp_path / "shared")
     assert [str(pool.given(f"worker {k}")).partition("-rate")[0] for k in range(3)] == ["add-6/fourier"] * 2 + ["None"]

@@ -60,7 +60,11 @@ def test_grids_of_every_scale(folder: Path, tmp_path: Path) -> None:
             continue
         assert tables[table] is TaskTables
         for scale in ("tiny", "small"):
-            own = {row: str(folder / "luna") for row in _PLANS["grids"].get(known.get(table), {}).get("rows", ()) if "@" in row}
+            own = {
+                row: str(folder / "luna")
+                for row in _PLANS["grids"].get(known.get(table), {}).get("rows", ())
+                if "@" in row
+            }
             given: dict[str, Any] = {"data": None, "models": ()} if table == "luna-table4" else {}
             if table == "luna-grid":  # data of cards is another one
                 given = {"corpora": ("tatqa-grid", "tabfact-grid")}

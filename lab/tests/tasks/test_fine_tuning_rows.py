@@ -42,7 +42,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_reports(place / "dev.json")
     (place / "facts").mkdir()
     fact_files.write_lines(place / "facts")
-    sizes = {"examples": 200, "dev": 40, "test": 40, "batch": 32, "steps": 4, "width": 32, "hidden": 8, "most_tables": 60}
+    sizes = {
+        "examples": 200,
+        "dev": 40,
+        "test": 40,
+        "batch": 32,
+        "steps": 4,
+        "width": 32,
+        "hidden": 8,
+        "most_tables": 60,
+    }
     probes = ProbeTask(ProbeTrial(encoding="char-lstm", embedder=SMALL, **sizes))  # type: ignore[arg-type]
     model = probes.build()
     probes.train(model)
@@ -110,7 +119,9 @@ def test_prompts_are_keys_and_values_of_every_layer() -> None:
         given = torch.cat([table.given == 1, batch["attention_mask"].bool()], dim=1)[:, None, None]
         for (keys, values), layer in zip(keys_and_values, backbone.encoder.layer, strict=True):
             own = layer.attention.self
-            heads = [part(hidden).view(*hidden.shape[:2], 2, 16).transpose(1, 2) for part in (own.query, own.key, own.value)]
+            heads = [
+                part(hidden).view(*hidden.shape[:2], 2, 16).transpose(1, 2) for part in (own.query, own.key, own.value)
+            ]
             scores = heads[0] @ torch.cat([keys, heads[1]], 2).transpose(2, 3) / 4
             mixed = scores.masked_fill(~given, -torch.inf).softmax(-1) @ torch.cat([values, heads[2]], 2)
             hidden = layer.attention.output(mixed.transpose(1, 2).flatten(2), hidden)
@@ -141,7 +152,11 @@ def test_prompts_are_trained_in_both_tasks(folder: Path) -> None:
     assert task.score("test", task.ask(model, "test"))["test"]["em"]["count"] > 0
     fields: dict[str, Any] = {"batch": 8, "bf16": False, "max_tokens": 64, "epochs": 1, "rate": 1e-3, "most_train": 16}
     config = TabFactTrial(
-        source=str(folder / "facts"), model=str(folder / "bert"), encoding="prompts", **fields, **TabFact.encoding("prompts-0.1M")
+        source=str(folder / "facts"),
+        model=str(folder / "bert"),
+        encoding="prompts",
+        **fields,
+        **TabFact.encoding("prompts-0.1M"),
     )
     facts = TabFact(config, Workspace())
     judge: Any = facts.build()

@@ -29,7 +29,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("tables", "tabfact", "tatqa"):
         (place / "data" / name).mkdir(parents=True)
     rows = [
-        {"id": f"t{n}", "header": ["year", "wins"], "rows": [[str(1990 + n), str(n)], ["1999", str(7 + n)]], "title": f"Cup {n}"}
+        {
+            "id": f"t{n}",
+            "header": ["year", "wins"],
+            "rows": [[str(1990 + n), str(n)], ["1999", str(7 + n)]],
+            "title": f"Cup {n}",
+        }
         for n in range(30)
     ]
     (place / "data" / "tables" / "some.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -41,14 +46,19 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def trial(folder: Path, row: str = "addback-0.1M@distilled", **options: Any) -> PretrainingTrial:
-    fields: dict[str, Any] = Pretraining.scales["tiny"] | {"leave_out": (str(folder / "data" / "tabfact" / "tables.jsonl"),)}
+    fields: dict[str, Any] = Pretraining.scales["tiny"] | {
+        "leave_out": (str(folder / "data" / "tabfact" / "tables.jsonl"),)
+    }
     fields |= Pretraining.encoding(row) | {"source": str(folder / "data"), "model": str(folder / "bert")} | options
     return PretrainingTrial(encoding=row, **fields)
 
 
 def test_losses_by_name(folder: Path) -> None:
     found = {name: Pretraining(trial(folder, f"addback-0.1M@{name}")).run().model for name in LOSSES}
-    objectives = {name: (one.objective["kind"], one.objective.get("what", "both"), one.objective.get("alpha", 0.4)) for name, one in found.items()}  # type: ignore[union-attr, index]
+    objectives = {
+        name: (one.objective["kind"], one.objective.get("what", "both"), one.objective.get("alpha", 0.4))
+        for name, one in found.items()
+    }  # type: ignore[union-attr, index]
     assert objectives == {
         "distilled": ("distillation", "both", 0.4), "pretrained": ("distillation", "both", 0.0),
         "no-regression": ("distillation", "words", 0.4), "words": ("distillation", "words", 0.0),

@@ -150,7 +150,9 @@ def test_a_start_brings_encoder_and_number_parts(folder: Path) -> None:
     bare = start_classifier(str(folder / "pretrained"), "subwords", {})
     words = "backbone.base_model.embeddings.word_embeddings.weight"
     assert bare.embedder is None and torch.equal(bare.get_parameter(words), saved.get_parameter(words))
-    with pytest.raises(ConfigError, match=r"has notation and embedder .*'char-lstm'.*, the row of recipe 'in-place' has"):
+    with pytest.raises(
+        ConfigError, match=r"has notation and embedder .*'char-lstm'.*, the row of recipe 'in-place' has"
+    ):
         start_classifier(str(folder / "pretrained"), "in-place", {})
     few = start_classifier(str(folder / "pretrained"), "luna", {}, layers=1)
     assert few.backbone.config.num_hidden_layers == 1

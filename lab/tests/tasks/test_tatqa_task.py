@@ -342,7 +342,10 @@ def test_an_interrupted_cross_validation_goes_on(folder: Path, tmp_path: Path, m
     assert len(trained) == 4, "the third fold alone"
     for key in ("test", "test by answer type"):
         assert again[key] == whole[key]
-    assert again["training"]["losses"] == whole["training"]["losses"] and again["training"]["steps"] == whole["training"]["steps"]
+    assert (
+        again["training"]["losses"] == whole["training"]["losses"]
+        and again["training"]["steps"] == whole["training"]["steps"]
+    )
     other = dataclasses.replace(config, dropout=0.3)
     monkeypatch.setattr(tatqa_task, "fit", fit)
     changed = run_trial(TatqaTask(other, Workspace(tmp_path / "b", tmp_path / "shared")), tmp_path / "b")

@@ -1,4 +1,4 @@
-"""The embedder of saved probes, to start a language model's number parts from: LUNA's control "trained on toy tasks"."""
+"""The embedder of saved probes, for a language model to start from: LUNA's control "trained on toy tasks"."""
 
 from __future__ import annotations
 

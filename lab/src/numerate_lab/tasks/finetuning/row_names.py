@@ -53,7 +53,9 @@ def row_fields(name: str, known: Collection[str] = ("recipe", "parts", "start"))
     found = _encoding(first)
     for field in ("spelled", "prompts"):
         if field in found and field not in known:
-            raise ConfigError(f"encoding {name!r}: this task has no such row: words is one of tatqa, prompts of tabfact, too")
+            raise ConfigError(
+                f"encoding {name!r}: this task has no such row: words is one of tatqa, prompts of tabfact, too"
+            )
     return {key: value for key, value in found.items() if key in known} | ({"start": start} if at else {})
 
 

@@ -159,12 +159,12 @@ def start_classifier(
         backbone.config.pad_token_id = tokenizer.pad_token_id
         return _attached(backbone, tokenizer, recipe, parts, objective=None, probed=probed)
     saved = NumberModel.from_pretrained(folder, dtype=torch.float32).float()
-    base = base_of(saved.backbone)
-    config = type(base.config).from_dict(base.config.to_dict() | {"num_labels": labels})
+    inner = base_of(saved.backbone)
+    config = type(inner.config).from_dict(inner.config.to_dict() | {"num_labels": labels})
     if layers is not None:
         config.num_hidden_layers = layers
     backbone = AutoModelForSequenceClassification.from_config(config, dtype=torch.float32)
-    report = backbone.base_model.load_state_dict(base.base_model.state_dict(), strict=False)
+    report = backbone.base_model.load_state_dict(inner.base_model.state_dict(), strict=False)
     missing = [name for name in report.missing_keys if "pooler" not in name]
     if missing or (report.unexpected_keys and layers is None):
         wrong = [*missing, *report.unexpected_keys][0]
@@ -212,9 +212,7 @@ def start_encoder(
         scaling = Scaling(by="none", scaler="log").fit([numeral for text in texts for numeral in reader.find(text)])
     encoder = loaded.base_model if masked else loaded
     options = {**parts, "head": None}
-    return _attached(
-        encoder, load_tokenizer(folder), recipe, options, objective=None, scaling=scaling, probed=probed
-    )
+    return _attached(encoder, load_tokenizer(folder), recipe, options, objective=None, scaling=scaling, probed=probed)
 
 
 def is_causal(folder: str) -> bool:
@@ -298,9 +296,7 @@ def _attached(
     return model
 
 
-def _with_parts(
-    backbone: Any, saved: NumberModel, recipe: str, parts: Mapping[str, Any], folder: str
-) -> NumberModel:
+def _with_parts(backbone: Any, saved: NumberModel, recipe: str, parts: Mapping[str, Any], folder: str) -> NumberModel:
     """A model of another backbone with the number parts of a saved one, without its head."""
     plan, config = load_recipe(recipe), saved.processor.config()
     embedder = parts.get("embedder", plan.embedder)

@@ -173,7 +173,8 @@ class Pretraining(Task):
             "training.number_learning_rate": config.number_rate, "training.max_grad_norm": 1.0,
             "training.warmup_steps": round(config.warmup * config.steps), "training.save_strategy": "no",
             "training.eval_strategy": "no", "training.logging_steps": max(1, config.steps // 20),
-            "training.seed": config.seed, "training.disable_tqdm": True, "training.bf16": config.bf16 and torch.cuda.is_available(),
+            "training.seed": config.seed, "training.disable_tqdm": True,
+            "training.bf16": config.bf16 and torch.cuda.is_available(),
         }  # fmt: skip
         return load_run(config.run, changes=[f"{key}={json.dumps(value)}" for key, value in changes.items()])
 
@@ -230,7 +231,9 @@ class _Trained:
         tables = dataclasses.replace(run, data=dataclasses.replace(run.data, train=tuple(config.files())))
         texts = [text for text in texts_of(tables, "train") or () if text.strip()]
         if len(texts) <= config.dev:
-            raise ConfigError(f"{config.source}: {len(texts)} texts, of which {config.dev} are held out: give more tables")
+            raise ConfigError(
+                f"{config.source}: {len(texts)} texts, of which {config.dev} are held out: give more tables"
+            )
         order = np.random.default_rng(0).permutation(len(texts))
         held, learnt = order[: config.dev], order[config.dev :][: config.most_texts]
         found = self.folder / "train.jsonl", self.folder / "dev.jsonl"
@@ -256,9 +259,7 @@ class _Trained:
             self._save(target)
         finally:
             shutil.rmtree(self.folder, ignore_errors=True)
-        losses = [
-            {"step": one["step"], "loss": one["loss"]} for one in trainer.state.log_history if "loss" in one
-        ]
+        losses = [{"step": one["step"], "loss": one["loss"]} for one in trainer.state.log_history if "loss" in one]
         if log is not None:
             log(f"{config.name}: loss {self.metrics['loss']:.4f}, saved in {target}")
         return {

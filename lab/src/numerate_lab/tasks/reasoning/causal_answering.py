@@ -73,7 +73,7 @@ class Continuing(Spelling):
         ids = self.tokenizer(before)["input_ids"]
         ends = {token for token in (self.tokenizer.eos_token_id, self.tokenizer.sep_token_id) if token is not None}
         bare = [row[:-1] if row and row[-1] in ends else row for row in ids]  # a tokenizer may close a text
-        places = [len(row) if 0 < len(row) and len(row) + PLACES <= most else -1 for row in bare]
+        places = [len(row) if row and len(row) + PLACES <= most else -1 for row in bare]
         rows = [{"input_ids": [*row, *[self.filler] * PLACES][:most]} for row in bare]
         return rows, np.array(places, dtype=np.int64)
 
@@ -102,7 +102,7 @@ class ContinuedAnswers(SpelledAnswers):
             labels[rows[learned], at[learned]] = right[learned]
             return batch | {"input_ids": ids, "labels": labels}
 
-        return fit(self.model, self.config, self.batches("train", self.config.batch).to, collate)
+        return fit(self.model, self.config, self.batches("train", self.config.batch).to, collate)  # type: ignore[arg-type]
 
     def _logits(self, fields: dict[str, Tensor], place: Tensor) -> Tensor:
         """Logits of the tokenizer's tokens for one place of each row, from the token before it: (B, V)."""

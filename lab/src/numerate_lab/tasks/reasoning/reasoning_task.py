@@ -114,8 +114,8 @@ class Reasoning(FineTuningTask):
         """
         if self.causal and self.config.dataset == "numersense":
             raise ConfigError(
-                f"{self.config.folder} is a causal language model, and NumerSense masks a word within a sentence: give a "
-                "masked language model"
+                f"{self.config.folder} is a causal language model, and NumerSense masks a word within a sentence: "
+                "give a masked language model"
             )
         if self.config.recipe != BARE or "head" in self.config.parts:
             return CausalHeadAnswers if self.causal else HeadAnswers

@@ -7,7 +7,6 @@ import functools
 import math
 import random
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -21,6 +20,7 @@ from numerate_lab.tasks.tatqa.report_file import read_contexts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from numerate_lab.tasks.tatqa.question_rows import Example
     from numerate_lab.tasks.tatqa.report_file import Context
@@ -43,8 +43,8 @@ class TatqaTrial(StartedTrial):
         test: The test file (gold); None for cross-validation over the contexts of `source`.
         dev: The dev file by which rates are chosen; None for a part of the training contexts.
         folds: Folds of the cross-validation.
-        model: Folder or Hub name of an encoder; see `StartedTrial` for other models to start from, none of which may have
-            been trained on TAT-QA's tables.
+        model: Folder or Hub name of an encoder; see `StartedTrial` for other models to start from. None of them may
+            have been trained on TAT-QA's tables.
         spelled: Whether numbers are written as words.
         prompts: Embedder of number prompts; None for none. A row sets it.
         batch: Questions per step.

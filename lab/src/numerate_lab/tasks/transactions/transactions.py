@@ -167,7 +167,7 @@ class TransactionsTrial(TrialConfig):
 
 
 def encoding_fields(name: str) -> dict[str, Any]:
-    """Trial fields of an encoding: a name in `settings.yaml`, or PLACEMENT-EMBEDDER, with a head (or `none`) after a `+`.
+    """Trial fields of an encoding: a name in `settings.yaml`, or PLACEMENT-EMBEDDER, and a head or `none` after a `+`.
 
     Example:
         >>> encoding_fields("replace-float+mixture")
