@@ -15,12 +15,12 @@ __all__ = ["add_commands"]
 
 _TASKS = (
     "add-6, multiply-3, planets, temperature, next-numeral, masked-words, masked-numbers, probes, transactions, tatqa, "
-    "tabfact, svamp, gsm8k, numersense, a task of a plugin, several arithmetic tasks by commas, or a file of texts."
+    "tabfact, pretraining, svamp, gsm8k, numersense, a task of a plugin, several arithmetic tasks by commas, or a file of texts."
 )
 _TABLES = (
     "numerals-2018, numerals-heads; xval-table1 to -table5; literacy-table3 to -table6, literacy-bins, "
     "literacy-protocols, literacy-rates, float-table1, float-table2, masked-numbers, masked-numbers-rates, "
-    "luna-table2 to -table5."
+    "luna-table2 to -table5, luna-grid."
 )
 Output = Annotated[str, typer.Option("--output", "-o", help="Folder for results and tables.")]
 Processes = Annotated[str, typer.Option(metavar="N", help="How many encodings are trained at a time.")]
