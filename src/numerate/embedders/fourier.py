@@ -21,18 +21,14 @@ __all__ = ["FourierConfig", "FourierEmbedder", "LogFourierConfig", "LogFourierEm
 
 @dataclass(frozen=True, kw_only=True)
 class FourierConfig(DigitsConfig):
-    """Options of `fourier`: those of `DigitsConfig`, `map` and `wave`.
+    """Options of `fourier`: those of `DigitsConfig`, and `map`.
 
     Attributes:
         map: "linear", a learned matrix; "pad", the features padded with zeros, without weights.
-        wave: "circle", cosine and sine of each period, as published; "saw", two waves that rise evenly from -1 to 1, one
-            half a period after the other: differences of two numbers are differences of coordinates, except across a
-            jump, and at most one of the two jumps between close numbers.
     """
 
     kind: ClassVar[str] = "fourier"
     map: Literal["linear", "pad"] = "linear"
-    wave: Literal["circle", "saw"] = "circle"
 
 
 @embedders.register("fourier", "fone")
@@ -49,13 +45,9 @@ class FourierEmbedder(Embedder):
         >>> embedder = FourierEmbedder.build(dim=8, integer_digits=2, fraction_digits=1)
         >>> embedder.scaled_integers(NumberTable.of_values([-12.34, 0.06, 1e9])).tolist()
         [123, 1, 999]
-        >>> saw = FourierEmbedder.build(dim=8, integer_digits=1, fraction_digits=0, wave="saw")
-        >>> saw.features(NumberTable.of_values([2.0, 7.0]))[:, :2].mul(10).round().tolist()
-        [[-6.0, 4.0], [4.0, -6.0]]
     """
 
     Config = FourierConfig
-    config: FourierConfig
     outermost = ("project",)
     periods: Tensor
 
@@ -80,11 +72,7 @@ class FourierEmbedder(Embedder):
         # ZeroDivisionError.)
         periods = self.periods.to(torch.float64)
         turns = torch.fmod(self.scaled_integers(numbers)[:, None].to(torch.float64), periods) / periods
-        if self.config.wave == "saw":
-            waves_of_place = [2 * turns - 1, 2 * torch.fmod(turns + 0.5, 1.0) - 1]
-        else:
-            waves_of_place = [(2 * math.pi * turns).cos(), (2 * math.pi * turns).sin()]
-        pairs = torch.stack(waves_of_place, dim=-1).flatten(1)
+        pairs = torch.stack([(2 * math.pi * turns).cos(), (2 * math.pi * turns).sin()], dim=-1).flatten(1)
         sign = torch.where(values < 0, -1.0, 1.0).to(torch.float64)
         shown = torch.cat([pairs, sign[:, None]], dim=-1).masked_fill(nan[:, None], 0.0)
         overflow = beyond_grid(values, self.n_digits, self.fraction_digits)
