@@ -15,7 +15,8 @@ __all__ = ["add_commands"]
 
 _TASKS = (
     "add-6, multiply-3, planets, temperature, next-numeral, masked-words, masked-numbers, probes, transactions, tatqa, "
-    "tabfact, pretraining, svamp, gsm8k, numersense, a task of a plugin, several arithmetic tasks by commas, or a file of texts."
+    "tabfact, pretraining, svamp, gsm8k, numersense, a task of a plugin, several arithmetic tasks by commas, or a file "
+    "of texts."
 )
 _TABLES = (
     "numerals-2018, numerals-heads; xval-table1 to -table5; literacy-table3 to -table6, literacy-bins, "
