@@ -194,7 +194,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--done", nargs="+", help="for run: trials.zip of an earlier run, and its starts-*.zip")
     parser.add_argument("--no-starts", action="store_true", help="for run: models to start from do not come back")
     parser.add_argument("--minutes", type=float, default=9.3, help="for run: time limit, start and packing included")
-    parser.add_argument("--processes", type=int, default=14, help="trainings side by side")
+    parser.add_argument("--processes", type=int, default=7, help="trainings side by side")
     parser.add_argument("--scale", default="small", help="small, or tiny to try it")
     parser.add_argument("--alone", action="store_true", help="without NVIDIA's multi-process service")
     options = parser.parse_args(arguments)
