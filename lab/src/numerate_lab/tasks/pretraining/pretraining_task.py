@@ -201,7 +201,7 @@ class Pretraining(Task):
 
     def shown(self) -> Sequence[Column]:
         """Losses on held-out texts; those of different objectives cannot be compared."""
-        return (Column("dev", "loss", "loss", ".4f"), Column("dev", "number_log_mae", "log-MAE of numbers", ".3f"))
+        return (Column("dev", "loss", "loss", ".4f"), Column("dev", "log_mae", "log-MAE of numbers", ".3f"))
 
 
 class _Trained:
