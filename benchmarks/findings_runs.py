@@ -1,4 +1,4 @@
-"""The runs behind docs/findings/claims.md that need an accelerator, packed so that a few minutes are enough.
+"""Runs of a plan that need an accelerator, packed so that a few minutes are enough: the findings', and LUNA's.
 
     python benchmarks/findings_runs.py plan
     python benchmarks/findings_runs.py prepare --data DATA --model MINILM -o build/findings-data
@@ -10,16 +10,15 @@
 runs read into one folder and prints its size. `run` trains until its time is up: start it again (with `trials.zip` of
 the last time as `--done`, if its working folder is gone) and it goes on. It writes into OUT `trials.zip`, the results
 of all trials so far, and `predictions-1.zip` and so on, the predictions of this time. `join` puts such files together,
-and `tables` renders them. `--scale tiny` tries the whole chain on a CPU in minutes. Plan: plans/findings.yaml.
+and `tables` renders them. `--scale tiny` tries the whole chain on a CPU in minutes. `--plan` names another plan than
+plans/findings.yaml, such as plans/luna.yaml, whose first trainings make models that others start from: they stay in the
+working folder, and come back as `starts-1.zip` and so on (give them with `--done`, too, where that folder is gone).
 """
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
-import gzip
-import json
-import lzma
 import os
 import shutil
 import subprocess
@@ -27,147 +26,38 @@ import sys
 import time
 import zipfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from plan_data import MODEL, prepare, restore, restore_all, shrink
+from plan_grids import PLAN, goals_of, grids_of, luna_options, read_plan, show_plan, starts_of
+from plan_starts import forget_lost, pack_starts, unpack_starts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from numerate_lab.engine.grid import Grid
-    from numerate_lab.engine.trial_pool import Goal
+__all__ = [
+    "goals_of",
+    "grids_of",
+    "join",
+    "main",
+    "pack",
+    "prepare",
+    "read_plan",
+    "restore",
+    "run",
+    "show_plan",
+    "shrink",
+]
 
-PLAN = Path(__file__).parent / "plans" / "findings.yaml"
 LARGEST = 15 << 20
 """Bytes of a file of predictions."""
 MOST_FILES = 4
+ROOM = 60 << 20
+"""Bytes of all files together."""
+MOST_SHARED = 1 << 20
+"""Bytes of a JSON file that trials share, if it is to come back."""
 PACKED = "packed.txt"
 """In the working folder: predictions that an earlier run has packed."""
-PLAIN_TEXTS = 400
-"""Texts without numbers that the table of words measures."""
-FOLDERS = ("units", "scientific")
-MODEL = "minilm-mlm"
-
-
-def read_plan(file: str | Path = PLAN) -> dict[str, Any]:
-    """The plan: `parts` and `order`."""
-    from numerate.files import read_yaml
-
-    return read_yaml(Path(file).read_text(encoding="utf-8"), str(file))
-
-
-def grids_of(part: dict[str, Any], data: str | Path, scale: str) -> list[Grid]:
-    """The grids of a part, with the most seeds that are ever wanted; every rate is tried as the part's table says.
-
-    Planets and arithmetic try every rate on the whole budget, where tries and final trainings are the same.
-    """
-    from numerate_lab.commands.compare import grid_of
-    from numerate_lab.engine.paper_tables import Options
-    from numerate_lab.registry import tables
-
-    rows, seeds = tuple(part["seconds"]), 3
-    if "task" in part:
-        size = part["options"] if scale != "tiny" else {}
-        rates = tuple(part["rates"]) if scale != "tiny" else (1e-3, 3e-3)
-        settings: dict[str, Any] = {"rates": rates, "rate_share": 1.0, "seeds": seeds}
-        return [grid_of(part["task"], rows, scale=scale, options=size, **settings)]
-    folder, model = str(Path(data)), str(Path(data) / MODEL)
-    options = {
-        "xval-table5": Options(scale=scale, models=rows, seeds=seeds),
-        "numerals-heads": Options(scale=scale, models=rows, seeds=seeds, data=folder),
-    }.get(part["table"])
-    own = {"models": (model,), "encoders": rows, "data": folder, "corpora": ("units",)}
-    options = options or Options(scale=scale, seeds=seeds, **own)
-    grids = list(tables[part["table"]]().grids(part["table"], options))
-    if part["table"] == "xval-table5":
-        rates = grids[0].rates if scale != "tiny" else (1e-3, 3e-3)
-        fields = part.get("fields", {})
-        grids = [
-            dataclasses.replace(grid, rate_share=1.0, rates=rates, trial=dataclasses.replace(grid.trial, **fields))
-            for grid in grids
-        ]
-    return grids
-
-
-def goals_of(plan: dict[str, Any], data: str | Path, scale: str) -> list[Goal]:
-    """The plan's order as goals of the trial pool."""
-    from numerate_lab.engine.trial_pool import Goal
-
-    grids = {name: grids_of(part, data, scale) for name, part in plan["parts"].items()}
-    return [
-        Goal(step["part"], grid, tuple(step["rows"]), step.get("seeds", 1), plan["parts"][step["part"]]["seconds"])
-        for step in plan["order"]
-        for grid in grids[step["part"]]
-    ]
-
-
-def show_plan(plan: dict[str, Any], processes: int) -> None:
-    """Prints each step's trainings, its minutes of one process, and when all steps up to it are done."""
-    seen: set[tuple[Any, ...]] = set()
-    total = 0.0
-    shares = {"heads": 0.5}
-    rates = {"words": 4}
-    print(f"{'part':12} {'trainings':>9} {'minutes':>8} {'all, in parallel':>17}  rows")
-    for step in plan["order"]:
-        name, seconds, count = step["part"], plan["parts"][step["part"]]["seconds"], 0.0
-        trainings = 0
-        for row in step["rows"]:
-            share = shares.get(name, 1.0)
-            wanted = [(name, row, "rate", k, share) for k in range(rates.get(name, 3))]
-            # A whole try is the first seed of the final training; by two choices, words may take two rates.
-            first = 0 if share < 1 else 1
-            wanted += [(name, row, "seed", k, 1.0) for k in range(first, step.get("seeds", 1))]
-            for each in (each for each in wanted if each not in seen):
-                seen.add(each)
-                trainings, count = trainings + 1, count + seconds[row] * each[-1]
-        total += count
-        print(f"{name:12} {trainings:9} {count / 60:8.1f} {total / 60 / processes:17.1f}  {', '.join(step['rows'])}")
-    print(f"{total / 60:.0f} minutes of one process, {total / 60 / processes:.1f} with {processes} side by side")
-
-
-def prepare(options: argparse.Namespace) -> None:
-    """Copies what the runs read, and prints sizes."""
-    from numerate.training.sources import Texts
-    from numerate_lab.tasks.masked_prediction.number_sentences import plain_sentences
-
-    target, data = Path(options.output), Path(options.data)
-    for folder in FOLDERS:
-        shutil.copytree(data / folder, target / folder, dirs_exist_ok=True, copy_function=shutil.copyfile)
-    shutil.copytree(options.model, target / MODEL, dirs_exist_ok=True, copy_function=shutil.copyfile)
-    shrink(target / MODEL / "model.safetensors")
-    # The same texts as the first of the whole file, which is as large as all else together.
-    texts = Texts((str(data / "wiki" / "passages.jsonl.gz"),), split=("split", "test"))
-    (target / "wiki").mkdir(exist_ok=True)
-    with gzip.open(target / "wiki" / "passages.jsonl.gz", "wt", encoding="utf-8") as file:
-        for sentence in plain_sentences(texts, PLAIN_TEXTS):
-            file.write(json.dumps({"text": sentence.text, "split": "test"}, ensure_ascii=False) + "\n")
-    for folder in sorted(each for each in target.iterdir() if each.is_dir()):
-        print(f"{folder.name:12} {_size(folder):8.2f} MiB")
-    listed = subprocess.run(["git", "ls-files", "-z"], capture_output=True, check=False, text=True).stdout.split("\0")
-    tracked = sum(Path(name).stat().st_size for name in listed if name and Path(name).is_file()) / (1 << 20)
-    print(f"{'all':12} {_size(target):8.2f} MiB, and {tracked:.2f} MiB of tracked files")
-
-
-def shrink(file: Path) -> None:
-    """Replaces a file of bfloat16 weights by two smaller ones: exponents can be compressed, the other bytes cannot."""
-    content = file.read_bytes()
-    file.with_suffix(".low").write_bytes(content[0::2])
-    file.with_suffix(".high.xz").write_bytes(lzma.compress(content[1::2], preset=1))
-    file.unlink()
-
-
-def restore(file: Path) -> None:
-    """Undoes `shrink`."""
-    low, high = file.with_suffix(".low"), file.with_suffix(".high.xz")
-    if low.is_file():
-        content = bytearray(2 * low.stat().st_size)
-        content[0::2], odd = low.read_bytes(), lzma.decompress(high.read_bytes())
-        content[1 : 2 * len(odd) : 2] = odd
-        file.write_bytes(content[: low.stat().st_size + len(odd)])
-        low.unlink()
-        high.unlink()
-
-
-def _size(folder: Path) -> float:
-    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / (1 << 20)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -178,13 +68,18 @@ def run(options: argparse.Namespace) -> None:
     work, output = Path(options.work), Path(options.output)
     work.mkdir(parents=True, exist_ok=True)
     output.mkdir(parents=True, exist_ok=True)
-    if options.done and Path(options.done).is_file():
-        join([options.done], work)
-    restore(Path(options.data) / MODEL / "model.safetensors")
+    join([file for file in options.done or () if Path(file).is_file()], work)
+    restore_all(options.data)
+    base = Path(options.data) / MODEL / "model.safetensors"
+    unpack_starts(work, base)
+    plan = read_plan(options.plan)
+    starts = starts_of(plan, work, options.data, options.scale)
+    for name in forget_lost(starts):
+        print(f"{name}: its model is gone, and is trained again")
     served = _serve_side_by_side() if not options.alone else False
     from numerate_lab.engine.trial_pool import run_goals
 
-    goals = goals_of(read_plan(options.plan), options.data, options.scale)
+    goals = goals_of(plan, options.data, options.scale, work)
     left = run_goals(
         goals, work, seconds=60 * options.minutes - (time.time() - begin), processes=options.processes,
         log=lambda line: print(line, flush=True),
@@ -195,6 +90,11 @@ def run(options: argparse.Namespace) -> None:
     for file, why in left.failed.items():
         print(f"failed: {file}: {why}")
     pack(work, output)
+    if starts and not options.no_starts:
+        used = sum(file.stat().st_size for file in output.glob("*.zip"))
+        made = [Path(folder) for folder in starts.values() if Path(folder).is_dir()]
+        for name in pack_starts(made, work.resolve(), output, base, ROOM - used):
+            print(f"no room for the model {name}; it stays in {work}")
     print(f"{time.time() - begin:.0f} s in all", flush=True)
 
 
@@ -212,7 +112,7 @@ def pack(work: Path, output: Path) -> None:
     names = {str(file.relative_to(work)): file.stat().st_size for file in work.rglob("*.npz")}
     new = [name for name in names if name not in known and not name.startswith("shared")]
     with zipfile.ZipFile(output / "trials.zip", "w", zipfile.ZIP_DEFLATED) as file:
-        for each in sorted(work.rglob("*.json")):
+        for each in sorted(each for each in work.rglob("*.json") if _is_result(each.relative_to(work), work)):
             file.write(each, each.relative_to(work))
     parts: list[list[str]] = [[]]
     for name in sorted(new, key=names.__getitem__):
@@ -227,6 +127,12 @@ def pack(work: Path, output: Path) -> None:
     listed.write_text("\n".join([*sorted(known), *whole]), "utf-8")
     for name in (name for some in parts[MOST_FILES:] for name in some):
         print(f"left for the next run: {name}")
+
+
+def _is_result(name: Path, work: Path) -> bool:
+    """Whether a JSON file comes back among the trials: not those of models, nor large ones that all trials share."""
+    shared = name.parts[0] == "shared" and (work / name).stat().st_size > MOST_SHARED
+    return "models" not in name.parts[1:-1] and not shared
 
 
 def join(files: Iterable[str | Path], output: str | Path) -> None:
@@ -249,10 +155,11 @@ def tables(options: argparse.Namespace) -> None:
     from numerate_lab.engine.paper_tables import Options
     from numerate_lab.registry import tables as known
 
-    output = Path(options.output)
-    restore(Path(options.data) / MODEL / "model.safetensors")
-    for name, part in read_plan(options.plan)["parts"].items():
-        grids = [grid for grid in grids_of(part, options.data, options.scale) if read_results(grid, output)]
+    output, plan = Path(options.output), read_plan(options.plan)
+    restore_all(options.data)
+    starts = starts_of(plan, output, options.data, options.scale)
+    for name, part in plan["parts"].items():
+        grids = [grid for grid in grids_of(part, options.data, options.scale, starts) if read_results(grid, output)]
         for index, grid in enumerate(grids):
             if not grid.task_class.shares_files:  # theirs come with the results, and would take minutes
                 prepare_grid(grid, output / grid.name, output / "shared" / grid.name, print)
@@ -269,6 +176,8 @@ def tables(options: argparse.Namespace) -> None:
             print(*write_comparison(grids[0], output), sep="\n")
         else:
             settings = Options(output=str(output), scale=options.scale, data=options.data)
+            if part["table"].startswith("luna-"):
+                settings = luna_options(part, options.data, options.scale, starts, output=str(output))
             print(*known[part["table"]]().write(part["table"], grids, settings), sep="\n")
 
 
@@ -282,7 +191,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--model", help="for prepare: folder of the masked language model")
     parser.add_argument("-o", "--output", default="build/findings", help="folder to write to")
     parser.add_argument("--work", default="build/findings-work", help="for run: folder of trials, kept between runs")
-    parser.add_argument("--done", help="for run: trials.zip of an earlier run")
+    parser.add_argument("--done", nargs="+", help="for run: trials.zip of an earlier run, and its starts-*.zip")
+    parser.add_argument("--no-starts", action="store_true", help="for run: models to start from do not come back")
     parser.add_argument("--minutes", type=float, default=9.3, help="for run: time limit, start and packing included")
     parser.add_argument("--processes", type=int, default=7, help="trainings side by side")
     parser.add_argument("--scale", default="small", help="small, or tiny to try it")
@@ -292,8 +202,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         show_plan(read_plan(options.plan), options.processes)
     elif options.verb == "join":
         join(options.files, options.output)
+    elif options.verb == "prepare":
+        prepare(options, read_plan(options.plan))
     else:
-        {"prepare": prepare, "run": run, "tables": tables}[options.verb](options)
+        {"run": run, "tables": tables}[options.verb](options)
 
 
 if __name__ == "__main__":

@@ -135,3 +135,20 @@ def test_goals_are_run_and_resumed(tmp_path: Path) -> None:
         assert finals(made, tmp_path, name)[0].config.rate == best_rate(made, tmp_path, name)
     count = len(lines)
     assert run_goals(goals[1:], tmp_path, seconds=60, log=lines.append).no_time == [] and len(lines) == count
+
+
+def test_a_trial_waits_for_what_another_makes(tmp_path: Path) -> None:
+    """Rows whose start is not there yet are passed over, and no trial of theirs is lost."""
+
+    class Waiting(type(grid("fourier").trial)):  # type: ignore[misc]
+        @property
+        def needs(self) -> tuple[str, ...]:
+            return (str(tmp_path / "made"),) if self.encoding == "bits" else ()
+
+    whole = grid("fourier", "bits")
+    fields = dict(vars(whole.trial))
+    goal = Goal("a", replace(whole, trial=Waiting(**fields)), ("bits", "fourier"), 1, {"bits": 50.0, "fourier": 10.0})
+    pool = Told([goal], tmp_path, time.monotonic() + 100, print, tmp_path / "shared")
+    assert [str(pool.given(f"worker {k}")).partition("-rate")[0] for k in range(3)] == ["add-6/fourier"] * 2 + ["None"]
+    (tmp_path / "made").mkdir()
+    assert str(pool.given("worker 3")).startswith("add-6/bits")

@@ -54,17 +54,24 @@ def cells(text: str, row: str) -> list[str]:
 
 
 def test_grids_of_every_scale(folder: Path, tmp_path: Path) -> None:
-    starts = dict.fromkeys(("pretrained", "distilled", "default"), str(folder / "luna"))
+    known = {"luna-grid": "tatqa-grid", "luna-table3": "tatqa", "luna-table5": "tatqa"}
     for table, plan in _PLANS["tables"].items():
         if "grids" not in plan:
             continue
         assert tables[table] is TaskTables
         for scale in ("tiny", "small"):
-            own = {} if table == "luna-table4" else starts
-            given = {"data": None, "models": ()} if table == "luna-table4" else {}
+            own = {
+                row: str(folder / "luna")
+                for row in _PLANS["grids"].get(known.get(table), {}).get("rows", ())
+                if "@" in row
+            }
+            given: dict[str, Any] = {"data": None, "models": ()} if table == "luna-table4" else {}
+            if table == "luna-grid":  # data of cards is another one
+                given = {"corpora": ("tatqa-grid", "tabfact-grid")}
+            named = given.get("corpora", plan["grids"])
             grids = TaskTables().grids(table, options_of(folder, tmp_path, scale=scale, starts=own, **given))
-            assert [grid.name for grid in grids] == [f"luna-{name}" for name in plan["grids"]]
-            for grid, name in zip(grids, plan["grids"], strict=True):
+            assert [grid.name for grid in grids] == [f"luna-{name.removesuffix('-grid')}" for name in named]
+            for grid, name in zip(grids, named, strict=True):
                 whole = _PLANS["grids"][name]
                 assert list(grid.encodings) == whole["rows"] and grid.base in whole["rows"]
                 labels = [column.label for column in tasks[grid.task](grid.trial).shown()]
@@ -73,8 +80,7 @@ def test_grids_of_every_scale(folder: Path, tmp_path: Path) -> None:
                 assert ours <= set(whole["rows"])
                 assert all(len(row) == len(whole["columns"]) for row in whole["paper"].values())
                 for row in grid.encodings:  # each trial has the start that its name says, and no other
-                    start = row.partition("@")[2]
-                    assert list(getattr(grid.of(row), "starts", {})) == ([start] if start else [])
+                    assert list(getattr(grid.of(row), "starts", {})) == ([row] if "@" in row else [])
     random, user = TaskTables().grids("luna-table4", Options(log=lambda line: None))
     assert (random.trial.split, user.trial.split) == ("random", "user")  # type: ignore[attr-defined]
 
@@ -83,9 +89,9 @@ def test_gains_of_the_paper() -> None:
     """Held against what the text and the average column of Table 3 say: AVG of the five figures of a row."""
     both = [_PLANS["grids"][name]["paper"] for name in ("tatqa", "tabfact")]
     averages = {
-        "bare": 53.64, "luna": 55.80, "luna@pretrained": 59.16, "luna@distilled": 63.67, "paper: Replace": 57.77,
-        "paper: CharFormer": 61.75, "paper: DICE": 51.92, "paper: CharLSTM 1M": 61.87, "paper: CharLSTM 0.1M": 61.37,
-        "paper: without L_R": 60.61,
+        "bare": 53.64, "luna": 55.80, "luna@pretrained": 59.16, "luna@distilled": 63.67,
+        "luna-replace@distilled": 57.77, "addback-char-former@distilled": 61.75, "addback-dice-luna@distilled": 51.92,
+        "paper: CharLSTM 1M": 61.87, "addback-0.1M@distilled": 61.37, "luna@no-regression": 60.61,
     }  # fmt: skip
     for row, average in averages.items():
         figures = [one[0] for part in both for one in part[row] if one]
@@ -101,7 +107,7 @@ def test_tables_3_and_5_share_their_trainings(folder: Path, tmp_path: Path) -> N
     reproduce("luna-table3", options_of(folder, tmp_path, lines, **more))
     text = (tmp_path / "luna-table3-tatqa.md").read_text("utf-8")
     assert cells(text, "bare")[1:6:2] == ["50.15 ± 0.8", "57.84 ± 0.7", "38.37 ± 1.9"]
-    assert cells(text, "words")[1] == "33.35" and cells(text, "paper: DICE")[:2] == ["–", "47.15 ± 1.2"]
+    assert cells(text, "words")[1] == "33.35" and cells(text, "addback-dice-luna@distilled")[:2] == ["–", "47.15 ± 1.2"]
     assert (
         cells(text, "oracle")[0] == "100.00"
         and "**100.00**" not in text
@@ -153,12 +159,22 @@ def test_table3_of_facts_grows_by_a_start(folder: Path, tmp_path: Path) -> None:
 def test_rows_without_a_start_are_left_out_aloud(folder: Path, tmp_path: Path) -> None:
     lines: list[str] = []
     tatqa, tabfact = TaskTables().grids("luna-table3", options_of(folder, tmp_path, lines))
-    assert list(tatqa.encodings) == ["bare", "luna", "luna-replace", "in-place", "words"]
+    assert list(tatqa.encodings) == ["bare", "luna", "luna-replace", "in-place", "words", "prompts"]
     assert "words" not in tabfact.encodings
-    assert "luna-table3, tatqa: the row luna@pretrained is left out, give --start pretrained=FOLDER" in lines
-    assert len(lines) == 6
+    assert len(lines) == 2 and lines[0].startswith("luna-table3, tatqa: left out are luna@pretrained, luna@distilled,")
     (only,) = TaskTables().grids("luna-table3", options_of(folder, tmp_path, lines, encoders=("words",)))
     assert only.name == "luna-tatqa" and lines[-1].endswith("tabfact is left out, it has none of the rows words")
+
+
+def test_a_start_is_for_rows_of_its_notation_and_embedder(folder: Path, tmp_path: Path) -> None:
+    given = options_of(folder, tmp_path, corpora=("tatqa",), starts={"distilled": str(folder / "luna")})
+    (grid,) = TaskTables().grids("luna-table3", given)
+    started = [row for row in grid.encodings if "@" in row]
+    # A character LSTM behind the subwords, whatever its size, which the trial itself checks.
+    assert started == ["luna@distilled", "addback-9M@distilled", "addback-0.1M@distilled"]
+    row = "addback-dice-luna@distilled"
+    with pytest.raises(NumerateError, match=f"starts from 'distilled': give --start distilled=FOLDER, or {row}"):
+        TaskTables().grids("luna-table3", dataclasses.replace(given, encoders=(row,)))
 
 
 def test_files_of_training_and_test(folder: Path, tmp_path: Path) -> None:
@@ -191,7 +207,7 @@ def test_bad_options(folder: Path, tmp_path: Path) -> None:
         ("luna-table3", {"scale": "paper"}, "unknown scale 'paper'"),
         ("luna-table3", {"starts": {"pretraind": "x"}}, "no row starts from it: did you mean 'pretrained'?"),
         ("luna-table3", {"starts": {"pretrained": str(tmp_path / "gone")}}, "gone: no such folder"),
-        ("luna-table5", {"encoders": ("luna@mine",)}, "starts from 'mine': give --start mine=FOLDER"),
+        ("luna-table5", {"encoders": ("luna@mine",)}, "starts from 'mine': give --start mine=FOLDER, or luna@mine"),
         ("luna-table5", {"data": str(tmp_path)}, "no file of TAT-QA there"),
         ("luna-table5", {"settings": {"epoch": 3}}, "epoch"),
         ("luna-table2", {"starts": {"pretrained": "x"}}, "luna-table2 takes no --start, got pretrained"),

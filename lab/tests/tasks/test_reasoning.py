@@ -12,6 +12,7 @@ import torch
 from tiny_models import new_backbone, tokenizer_of
 from tokenizers import AddedToken
 
+from numerate.config import ConfigError
 from numerate.training.sources import SourceError
 from numerate_lab.commands.compare import compare_encodings
 from numerate_lab.engine.task import Workspace
@@ -184,3 +185,74 @@ def test_a_comparison_from_the_command_line(folder: Path, tmp_path: Path) -> Non
     text = (tmp_path / "svamp" / "compare.md").read_text("utf-8")
     assert all(part in text for part in ("| last number |", "| xval |", "svamp, test, less bare", "exact %"))
     assert Reasoning.encoding("log-fourier")["parts"]["head"] == {"kind": "mixture"}
+
+
+@pytest.fixture(scope="module", params=["gpt2", "llama"])
+def causal(request: pytest.FixtureRequest, folder: Path) -> str:
+    """The folder of a tiny causal language model."""
+    return number_data.write_model(folder / request.param, request.param)
+
+
+def test_a_causal_model_with_a_head_and_without(folder: Path, causal: str) -> None:
+    """A constant answer is learnt within seconds; the head's model learns nothing but the answer."""
+    questions = [question_of_row(row | {"answer": 45.0}, "svamp") for row in ROWS["svamp"][:24]]
+    for encoding in ("bare", "in-place"):
+        task = task_of(folder, encoding, epochs=12, rate=3e-3, model=causal)
+        task.examples = lambda split: questions  # type: ignore[method-assign]
+        model = task.build()
+        assert model.info.is_causal
+        before = task.score("dev", task.ask(model, "dev"))["dev"]
+        trained = task.train(model)
+        after = task.score("test", task.ask(model, "test"))["test"]
+        assert trained["steps"] == 36 and after["missing"] == 0 and after["nats"] < before["nats"], encoding
+        if encoding == "bare":
+            assert after["exact"] == 1 and after["nats"] < 0.5 * before["nats"]
+        else:
+            assert after["log_mae"] < 0.1
+
+
+def test_a_causal_model_does_not_see_the_answer(folder: Path) -> None:
+    causal = number_data.write_model(folder / "gpt2", "gpt2")
+    for encoding in ("bare", "in-place", "luna"):
+        task = task_of(folder, encoding, model=causal)
+        model = task.build().eval()
+        guesses = []
+        for value in (3.0, 123456.0):
+            changed = [question_of_row(row | {"answer": value}, "svamp") for row in ROWS["svamp"][:8]]
+            task.examples = lambda split, some=changed: some  # type: ignore[method-assign]
+            guesses.append(task.ask(model, "test"))
+        for name in ("best", "median", "low", "high"):
+            assert np.array_equal(guesses[0][name], guesses[1][name], equal_nan=True), (encoding, name)
+        assert not np.allclose(guesses[0]["nats"], guesses[1]["nats"]), "but each answer has its own likelihood"
+    task = task_of(folder, "in-place", model=causal)
+    batch = task.answering(task, task.build()).batches("train", 8).batches[0]
+    assert ((batch["labels"] != -100).sum(1) == 1).all(), "only the answer is learnt"
+
+
+def test_the_next_token_is_that_of_the_whole_model(folder: Path) -> None:
+    task = task_of(folder, "bare", model=number_data.write_model(folder / "llama", "llama"))
+    model = task.build().eval()
+    answering = task.answering(task, model)
+    made = answering.batches("test", 8)
+    (at, fields), *_ = list(placed(made))
+    place = fields.pop("place")
+    fields.pop("spelled")
+    with torch.no_grad():
+        own = answering._logits(fields, place)
+        whole = model(**fields, return_loss=False).logits[torch.arange(len(at)), place - 1]
+    assert torch.allclose(own, whole[:, : own.shape[1]].double(), atol=1e-4)
+
+
+def placed(made: Any) -> Any:
+    from numerate_lab.tasks.masked_prediction.spelled_number import placed_rows
+
+    return placed_rows(made, torch.device("cpu"))
+
+
+def test_models_that_cannot_answer(folder: Path, tmp_path: Path) -> None:
+    causal = number_data.write_model(folder / "gpt2", "gpt2")
+    with pytest.raises(ConfigError, match="gpt2 is a causal language model, and NumerSense masks a word"):
+        task_of(folder, "bare", model=causal, dataset="numersense").build()
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ConfigError, match="empty: no model there"):
+        task_of(folder, "bare", model=str(tmp_path / "empty")).build()

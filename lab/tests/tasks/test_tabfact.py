@@ -78,7 +78,7 @@ def test_a_comparison_from_the_command_line(folder: Path, tmp_path: Path) -> Non
     assert against_base(grid, tmp_path, "luna@pretrained").keys() == {"all", "simple", "complex"}
     assert all(recompute(grid, tmp_path).values())
     stored = json.loads((tmp_path / "tabfact" / f"{results['luna@pretrained'][0].config.name}.json").read_text())
-    assert stored["config"]["starts"] == {"pretrained": "pretrained"} and stored["config"]["start_contents"]
+    assert stored["config"]["starts"] == {"pretrained": "pretrained"} and stored["config"]["contents"]["start"]
     again: list[str] = []
     compare_encodings(str(tmp_path), log=again.append, **settings)
     assert "2 of 2 encodings are done already" in again[0]
@@ -150,7 +150,9 @@ def test_a_start_brings_encoder_and_number_parts(folder: Path) -> None:
     bare = start_classifier(str(folder / "pretrained"), "subwords", {})
     words = "backbone.base_model.embeddings.word_embeddings.weight"
     assert bare.embedder is None and torch.equal(bare.get_parameter(words), saved.get_parameter(words))
-    with pytest.raises(ConfigError, match=r"has notation and embedder .*'char-lstm'.*, recipe 'in-place' has"):
+    with pytest.raises(
+        ConfigError, match=r"has notation and embedder .*'char-lstm'.*, the row of recipe 'in-place' has"
+    ):
         start_classifier(str(folder / "pretrained"), "in-place", {})
     few = start_classifier(str(folder / "pretrained"), "luna", {}, layers=1)
     assert few.backbone.config.num_hidden_layers == 1

@@ -25,7 +25,7 @@ from numerate_lab.tasks.tatqa.question_scores import gold_answer, question_score
 from numerate_lab.tasks.tatqa.report_file import SCALES, read_contexts
 from numerate_lab.tasks.tatqa.tagop import TagOp, fit, predict
 from numerate_lab.tasks.tatqa.tatqa_task import TatqaTask, _answers
-from numerate_lab.tasks.tatqa.tatqa_trial import TatqaTrial, check_start, encoding_of_name, folds_of, parts_of
+from numerate_lab.tasks.tatqa.tatqa_trial import TatqaTrial, check_start, folds_of, parts_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,7 +42,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def trial(folder: Path, encoding: str = "bare", **options: Any) -> TatqaTrial:
-    settings: dict[str, Any] = {"epochs": 1, "folds": 3, "batch": 8} | options | encoding_of_name(encoding)
+    settings: dict[str, Any] = {"epochs": 1, "folds": 3, "batch": 8} | options | TatqaTask.encoding(encoding)
     return TatqaTrial(source=str(folder / "dev.json"), model=str(folder / "bert"), encoding=encoding, **settings)
 
 
@@ -316,3 +316,37 @@ def test_bad_settings_are_one_line(folder: Path, tmp_path: Path) -> None:
         with pytest.raises((BadInput, ConfigError), match=said) as caught:
             compared(encoding, **options)
         assert "\n" not in str(caught.value)
+
+
+def test_an_interrupted_cross_validation_goes_on(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Folds that are done are not trained again, and the answers are those of a trial that was not interrupted."""
+    from numerate_lab.engine.task import Workspace
+    from numerate_lab.engine.trial import run_trial
+    from numerate_lab.tasks.tatqa import tatqa_task
+
+    config = trial(folder, most=6, max_tokens=100)
+    whole = run_trial(TatqaTask(config, Workspace(tmp_path / "a", tmp_path / "shared")), tmp_path / "a")
+    trained: list[int] = []
+
+    def interrupted(model: Any, rows: Any, index: Any, settings: Any, lengths: Any) -> Any:
+        trained.append(len(index))
+        if len(trained) == 3:
+            raise KeyboardInterrupt
+        return fit(model, rows, index, settings, lengths)
+
+    monkeypatch.setattr(tatqa_task, "fit", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run_trial(TatqaTask(config, Workspace(tmp_path / "b", tmp_path / "shared")), tmp_path / "b")
+    assert len(list((tmp_path / "b" / "folds").glob("*.npz"))) == 2
+    again = run_trial(TatqaTask(config, Workspace(tmp_path / "b", tmp_path / "shared")), tmp_path / "b")
+    assert len(trained) == 4, "the third fold alone"
+    for key in ("test", "test by answer type"):
+        assert again[key] == whole[key]
+    assert (
+        again["training"]["losses"] == whole["training"]["losses"]
+        and again["training"]["steps"] == whole["training"]["steps"]
+    )
+    other = dataclasses.replace(config, dropout=0.3)
+    monkeypatch.setattr(tatqa_task, "fit", fit)
+    changed = run_trial(TatqaTask(other, Workspace(tmp_path / "b", tmp_path / "shared")), tmp_path / "b")
+    assert changed["training"]["losses"] != whole["training"]["losses"], "folds of other settings are not used"

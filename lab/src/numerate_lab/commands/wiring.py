@@ -1,4 +1,4 @@
-"""Wiring of the commands `compare`, `reproduce` and `extract`; their work is imported when they run."""
+"""Wiring of the commands `compare`, `reproduce`, `extract` and `export`; their work is imported when they run."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ __all__ = ["add_commands"]
 
 _TASKS = (
     "add-6, multiply-3, planets, temperature, next-numeral, masked-words, masked-numbers, probes, transactions, tatqa, "
-    "tabfact, svamp, gsm8k, numersense, a task of a plugin, several arithmetic tasks by commas, or a file of texts."
+    "tabfact, pretraining, svamp, gsm8k, numersense, a task of a plugin, several arithmetic tasks by commas, or a file "
+    "of texts."
 )
 _TABLES = (
     "numerals-2018, numerals-heads; xval-table1 to -table5; literacy-table3 to -table6, literacy-bins, "
     "literacy-protocols, literacy-rates, float-table1, float-table2, masked-numbers, masked-numbers-rates, "
-    "luna-table2 to -table5."
+    "luna-table2 to -table5, luna-grid."
 )
 Output = Annotated[str, typer.Option("--output", "-o", help="Folder for results and tables.")]
 Processes = Annotated[str, typer.Option(metavar="N", help="How many encodings are trained at a time.")]
@@ -36,6 +37,7 @@ def add_commands(app: typer.Typer) -> None:
     from numerate.cli.app import process_count, write_json
 
     _add_extract(app, write_json)
+    _add_export(app)
 
     @app.command()
     def compare(
@@ -183,3 +185,23 @@ def _add_extract(app: typer.Typer, write_json: Callable[[dict[str, Any]], None])
         )
         write_json(found)
         typer.echo(left_out_line(found["left_out"]), err=True)
+
+
+def _add_export(app: typer.Typer) -> None:
+    export = typer.Typer(help="Write predictions in the format of a data set's own evaluation.", no_args_is_help=True)
+    app.add_typer(export, name="export")
+
+    @export.callback()
+    def group() -> None:  # with one command alone, its name would be left out
+        pass
+
+    @export.command("tatqa")
+    def tatqa(
+        result: Annotated[str, typer.Argument(help="JSON of one training, in the folder of compare or reproduce.")],
+        data: Annotated[str, _help("The file of the questions: the test file, or all data of a cross-validation.")],
+        output: Annotated[str, typer.Option("--output", "-o", help="The file to write.")] = "predictions.json",
+    ) -> None:
+        """Write TAT-QA's predictions as {question uid: [answer, scale]}."""
+        from numerate_lab.tasks.tatqa.prediction_file import export_predictions
+
+        typer.echo(str(export_predictions(result, data, output)))

@@ -70,6 +70,11 @@ class TrialConfig(Config):
         del share
         return self.final(rate, 0)
 
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Files or folders that other trials make, and that must be there before this one can be run."""
+        return ()
+
     def settings(self) -> Figures:
         """The settings as results keep them: JSON types, names instead of paths, and `contents`, their hashes."""
         found: Figures = json.loads(json.dumps(self.to_dict()))

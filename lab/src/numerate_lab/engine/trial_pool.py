@@ -3,7 +3,7 @@
 `run_grids` gives each encoding a process, which is simple and shares its data. Where an accelerator is to be had for
 minutes alone, that leaves it idle: one encoding may take ten times as long as another. Here every trial is a job of its
 own, workers live as long as the pool (they import and read data once), a rate is chosen as soon as its tries are there,
-and a trial that would not end in time is not begun.
+and a trial that would not end in time is not begun. A trial that starts from a model of another one waits for it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Goal:
     """What is wanted of a grid, as one step in the order of importance.
 
     Attributes:
-        part: Trials of one part take alike in terms of what was expected: see `seconds`.
+        part: Trials of one part take alike in terms of what was expected, tries and finals each: see `seconds`.
         grid: The grid; its tries of rates come first.
         encodings: Rows of the grid.
         seeds: Final trainings of each row.
@@ -117,6 +117,11 @@ def run_goals(
     return pool.left
 
 
+def _pace(goal: Goal, final: bool) -> str:
+    """What trials are alike in the time that they take: short tries read as much data as final trainings."""
+    return goal.part if final else f"{goal.part}, tries"
+
+
 class _Pool:
     """Workers, what they do, and what each part's trials took so far in terms of what was expected."""
 
@@ -125,7 +130,7 @@ class _Pool:
         self.begin = time.monotonic()
         self.context = multiprocessing.get_context("spawn")
         self.workers: dict[Any, Any] = {}  # connection -> process
-        self.running: dict[Any, tuple[str, str, float]] = {}  # connection -> file, part and time of its begin
+        self.running: dict[Any, tuple[str, str, float]] = {}  # connection -> file, its pace and time of its begin
         self.last: dict[Any, tuple[str, str]] = {}  # connection -> grid and encoding of its last trial
         self.prepared: set[str] = set()
         self.done: set[str] = set()
@@ -168,7 +173,7 @@ class _Pool:
 
     def expected_seconds(self, job: Job) -> float:
         """What a job is expected to take, by what the trials of its part took."""
-        ratios = self.taken[job.goal.part]
+        ratios = self.taken[_pace(job.goal, job.final)]
         return job.seconds * (sorted(ratios)[len(ratios) // 2] if ratios else 1.0)
 
     def give(self, worker: Any) -> bool:
@@ -182,6 +187,7 @@ class _Pool:
                     continue
                 return self.send(worker, prepare, goal, ("prepare", goal.grid, None, False), math.nan)
             jobs = [job for job in self.wanted(goal) if job.file not in busy and not self.is_over(job)]
+            jobs = [job for job in jobs if all(Path(each).exists() for each in job.trial.needs)]
             jobs = [job for job in jobs if self.expected_seconds(job) <= time_left]
             if jobs:
                 # Data that the worker has, and then the longest first, so that no long one is left for the end.
@@ -192,7 +198,7 @@ class _Pool:
         return False
 
     def send(self, worker: Any, file: str, goal: Goal, message: Any, seconds: float) -> bool:
-        self.running[worker] = (file, goal.part, time.monotonic())
+        self.running[worker] = (file, _pace(goal, message[3]), time.monotonic())
         self.expected[file] = seconds
         worker.send(message)
         return True

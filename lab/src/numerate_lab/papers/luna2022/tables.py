@@ -70,6 +70,7 @@ class ProbeTable(Paper):
                 rows, {c.label: c.form for c in columns}, best=best, paper=known or None,  # type: ignore[arg-type]
                 corner="encoding", title=f"{plan['about']}: {setting}", notes=plan["notes"] if theirs else (),
             )  # fmt: skip
-            file = Path(options.output) / f"{table}-{setting}.md"
+            own = setting if grid.name == f"probes-{setting}" else grid.name  # of another scale in the same folder
+            file = Path(options.output) / f"{table}-{own}.md"
             written += [write_atomically(file, shown.markdown().encode()), *write_comparison(grid, options.output)]
         return written

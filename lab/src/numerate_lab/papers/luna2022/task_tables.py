@@ -15,6 +15,7 @@ from numerate_lab.engine.grid import Grid, baselines_of, compare_with_base, read
 from numerate_lab.engine.page import base_table, figure_cell, write_comparison
 from numerate_lab.engine.paper_tables import Paper, check_name, load_yaml, paper
 from numerate_lab.registry import tasks
+from numerate_lab.tasks.finetuning.starting_points import start_fits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,22 +26,25 @@ if TYPE_CHECKING:
 
     Results = Mapping[str, Sequence[TrialResult]]
 
-__all__ = ["TaskTables", "data_fields"]
+__all__ = ["TaskTables", "data_fields", "grid_of_rows"]
 
 _PLANS = load_yaml("numerate_lab.papers.luna2022")
+for _plan in _PLANS["grids"].values():
+    if "product" in _plan:
+        _plan["rows"] += [one + other for one in _plan["product"]["before"] for other in _plan["product"]["behind"]]
 _NAMES = ("tatqa_dataset_{}.json", "{}.json", "{}.json.gz")
 """Files of TAT-QA by split: the official names, and short ones."""
 _FORM = ".2f"
 """As many decimals as the paper has."""
 
 
-@paper("luna-table3", "luna-table4", "luna-table5")
+@paper("luna-table3", "luna-table4", "luna-table5", "luna-grid")
 class TaskTables(Paper):
-    """Tables 3 (TAT-QA and TabFact), 4 (card transactions) and 5 (TAT-QA by answer type).
+    """Tables 3 (TAT-QA and TabFact), 4 (card transactions), 5 (TAT-QA by answer type), and the whole grid of 3 and 4.
 
     `--corpus` chooses among a table's grids and `--encoder` among their rows, or names other encodings of the task.
-    Rows such as `luna@pretrained` need `--start pretrained=FOLDER`, and are left out without it. Tables 3 and 5 share
-    the trainings of TAT-QA.
+    Rows such as `luna@pretrained` need `--start pretrained=FOLDER`, or `--start luna@pretrained=FOLDER` for one row
+    alone, and are left out without a start that has their notation and embedder. Tables of one task share trainings.
     """
 
     takes: ClassVar[tuple[str, ...]] = ("starts", "settings")
@@ -59,11 +63,9 @@ class TaskTables(Paper):
             if not rows:
                 options.log(f"{table}: {name} is left out, it has none of the rows {', '.join(options.encoders)}")
                 continue
-            made.append(_grid(table, name, rows, options, strict=bool(options.encoders)))
-            for row in rows:
-                if row not in made[-1].encodings:
-                    start = row.partition("@")[2]
-                    options.log(f"{table}, {name}: the row {row} is left out, give --start {start}=FOLDER")
+            made.append(grid_of_rows(table, name, rows, options, strict=bool(options.encoders)))
+            if missing := [row for row in rows if row not in made[-1].encodings]:
+                options.log(f"{table}, {name}: left out are {', '.join(missing)}: give --start ROW=FOLDER")
         return made
 
     def write(self, table: str, grids: Sequence[Grid], options: Options) -> list[Path]:
@@ -74,8 +76,8 @@ class TaskTables(Paper):
         """
         written: list[Path] = []
         for grid in grids:
-            name = grid.name.removeprefix("luna-")
-            every = _grid(table, name, _asked(table, name, ()), options)
+            name = next(one for one in _PLANS["tables"][table]["grids"] if _folder(one) == grid.name)
+            every = grid_of_rows(table, name, _asked(table, name, ()), options)
             most = max(grid.seeds, every.seeds, _PLANS["grids"][name]["scales"][options.scale]["seeds"])
             whole = dataclasses.replace(grid, encodings=every.encodings | grid.encodings, seeds=most)
             results = read_results(whole, options.output)
@@ -99,8 +101,13 @@ def _asked(table: str, name: str, encoders: Sequence[str]) -> list[str]:
     return [row for row in encoders or own if row in own or row not in known]
 
 
+def _folder(name: str) -> str:
+    """The folder of a grid's results; grids of the same rows share one."""
+    return f"luna-{_PLANS['grids'][name].get('folder', name)}"
+
+
 def _check_starts(starts: Mapping[str, str], rows: set[str]) -> None:
-    used = sorted({row.partition("@")[2] for row in rows} - {""})
+    used = sorted({name for row in rows if "@" in row for name in (row, row.partition("@")[2])})
     for name, folder in starts.items():
         if name not in used:
             raise ConfigError(f"--start {name}: no row starts from it: {near_names(name, used)}")
@@ -108,26 +115,30 @@ def _check_starts(starts: Mapping[str, str], rows: set[str]) -> None:
             raise ConfigError(f"--start {name}={folder}: no such folder")
 
 
-def _grid(table: str, name: str, rows: Sequence[str], options: Options, strict: bool = False) -> Grid:
+def grid_of_rows(table: str, name: str, rows: Sequence[str], options: Options, strict: bool = False) -> Grid:
     """The grid of those rows whose start is given; a missing start is an error if `strict`."""
     plan = _PLANS["grids"][name]
     check_name("scale", options.scale, list(plan["scales"]))
     scale, task = plan["scales"][options.scale], tasks[plan["task"]]
     encodings: dict[str, dict[str, Any]] = {}
     for row in rows:
-        start = row.partition("@")[2]
-        if start and start not in options.starts:
+        fields, start = task.encoding(row), row.partition("@")[2]
+        if not start:
+            encodings[row] = fields
+            continue
+        key = row if row in options.starts else start
+        if key not in options.starts or (key == start and not start_fits(options.starts[key], fields)):
             if strict:
-                raise ConfigError(f"the row {row} starts from {start!r}: give --start {start}=FOLDER")
+                raise ConfigError(f"the row {row} starts from {start!r}: give --start {start}=FOLDER, or {row}=FOLDER")
             continue
         # A trial knows its own start only: starts that are given later leave finished trials as they are.
-        encodings[row] = task.encoding(row) | ({"starts": {start: options.starts[start]}} if start else {})
-    fields = task.scales[options.scale] | plan.get("trial", {}) | scale["trial"]
-    fields |= data_fields(table, plan["task"], options) | dict(options.settings)
+        encodings[row] = fields | {"starts": {key: options.starts[key]}}
+    common = task.scales[options.scale] | plan.get("trial", {}) | scale["trial"]
+    common |= data_fields(table, plan["task"], options) | dict(options.settings)
     return Grid(
         task=plan["task"], encodings=encodings, rates=tuple(scale["rates"]), rate_share=scale.get("rate_share", 0.25),
-        seeds=options.seeds or scale["seeds"], base=plan["base"], name=f"luna-{name}", save=options.save,
-        trial=task.trial(plan["task"], fields),
+        seeds=options.seeds or scale["seeds"], base=plan["base"], name=_folder(name), save=options.save,
+        trial=task.trial(plan["task"], common),
     )  # fmt: skip
 
 

@@ -6,41 +6,32 @@ import dataclasses
 import functools
 import tempfile
 import time
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import torch
 
-from numerate.config import ConfigError, check_names
+from numerate.config import check_names
 from numerate.embedders.option_checks import check_option, check_positive
-from numerate.files import content_hash
-from numerate.modeling.recipe import current_name
-from numerate.registry import near_names
 from numerate.training.device_batches import the_batch
-from numerate_lab.engine.task import Task, TrialConfig
-from numerate_lab.tasks.finetuning.starting_points import BARE
-from numerate_lab.tasks.masked_prediction.prediction_setup import encoding_fields
+from numerate_lab.engine.task import Task
+from numerate_lab.tasks.finetuning.row_names import row_fields
+from numerate_lab.tasks.finetuning.started_trial import StartedTrial
 
 if TYPE_CHECKING:
     from numerate.modeling.number_model import NumberModel
     from numerate.training.device_batches import BatchesByLength
-    from numerate_lab.engine.task import Figures
+    from numerate_lab.engine.task import Figures, TrialConfig
 
 __all__ = ["FineTuningTask", "FineTuningTrial", "fine_tune"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class FineTuningTrial(TrialConfig):
+class FineTuningTrial(StartedTrial):
     """Settings of one fine-tuning; a task adds its own.
 
     Attributes:
         source: Folder or file of the data.
-        model: Folder or Hub name of the pretrained model.
-        starts: Names of other models to start from, and their folders; encodings name them behind an `@`.
-        start: The one of `starts` that this trial starts from; None for `model`. An encoding sets it.
-        recipe: Recipe of `attach`; `subwords` is the bare model. An encoding sets it.
-        parts: More options of `attach`. An encoding sets them.
         layers: Use only the first so many layers of the model; None for all.
         batch: Examples per batch.
         epochs: Number of epochs.
@@ -56,13 +47,6 @@ class FineTuningTrial(TrialConfig):
     """
 
     kind: ClassVar[str] = "fine-tuning"
-    paths: ClassVar[tuple[str, ...]] = ("source", "model")
-    source: str
-    model: str
-    starts: dict[str, str] = field(default_factory=dict)
-    start: str | None = None
-    recipe: str = BARE
-    parts: dict[str, Any] = field(default_factory=dict)
     layers: int | None = None
     batch: int = 32
     epochs: int = 5
@@ -77,14 +61,11 @@ class FineTuningTrial(TrialConfig):
     max_tokens: int = 512
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "recipe", current_name(self.recipe))
+        super().__post_init__()
         check_names(self)
         check_positive(self, "batch", "epochs", "max_tokens", "most_train", "most_eval", "layers")
         check_positive(self, "rate", "number_rate")
         check_option(0 < self.share <= 1, self, "share must lie in (0, 1]", "share")
-        if self.start is not None and self.start not in self.starts:
-            known = near_names(self.start, list(self.starts)) if self.starts else "there are none"
-            raise ConfigError(f"unknown start {self.start!r}: {known}; give --option 'starts={{{self.start}: FOLDER}}'")
 
     @property
     def name(self) -> str:
@@ -92,26 +73,9 @@ class FineTuningTrial(TrialConfig):
         part = "" if self.share == 1 else f"-part{self.share:g}"
         return f"{self.encoding}-rate{self.rate:g}-seed{self.seed}-epochs{self.epochs}{part}"
 
-    @property
-    def folder(self) -> str:
-        """Folder or name of the model that the trial starts from."""
-        return self.model if self.start is None else self.starts[self.start]
-
     def tried(self, rate: float, share: float) -> Self:
         """A training on a share of the steps."""
         return dataclasses.replace(self.final(rate, 0), share=share)
-
-    def settings(self) -> Figures:
-        """The settings, with the content hash of each model to start from instead of its folder."""
-        found = super().settings()
-        hashes = {name: content_hash(path) for name, path in self.starts.items() if Path(path).exists()}
-        named = {name: Path(path).name if name in hashes else path for name, path in self.starts.items()}
-        return found | {"starts": named} | ({"start_contents": hashes} if hashes else {})
-
-    @classmethod
-    def from_dict(cls, data: Any) -> Self:
-        """Reads settings, also those that a result keeps."""
-        return super().from_dict({key: value for key, value in dict(data).items() if key != "start_contents"})
 
 
 class FineTuningTask(Task):
@@ -130,10 +94,7 @@ class FineTuningTask(Task):
             >>> FineTuningTask.encoding("bare")
             {'recipe': 'subwords'}
         """
-        first, at, start = name.partition("@")
-        fields = encoding_fields(BARE if first == "bare" else first)
-        known = {each.name for each in dataclasses.fields(cls.Trial)}
-        return {key: value for key, value in fields.items() if key in known} | ({"start": start} if at else {})
+        return row_fields(name, {each.name for each in dataclasses.fields(cls.Trial)})
 
     @functools.cached_property
     def device(self) -> torch.device:

@@ -21,25 +21,43 @@ from numerate.modeling.saving import own_state
 from numerate.processing.processor import NumberProcessor
 from numerate.processing.scaling import Scaling
 from numerate.reading import make_reader
+from numerate_lab.tasks.finetuning.probed_embedder import holds_probes, kind_of, load_probed_embedder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = [
-    "BARE", "check_untouched", "is_number_model", "load_tokenizer", "needs_scaling", "start_classifier",
-    "start_encoder", "start_masked_model",
+    "BARE", "check_untouched", "is_causal", "is_number_model", "load_tokenizer", "needs_scaling", "start_classifier",
+    "start_encoder", "start_fits", "start_language_model",
 ]  # fmt: skip
 
 BARE = "subwords"
 """The recipe of a model without numbers: the backbone as it is."""
 _PARTS = ("own_rows", "embedder.", "gate.", "reach.", "late_reach.", "relations.")
 _DESCRIPTIONS = ("run.json", "run.yaml", CONFIG_FILE, "README.md", "config.json")
-_NOT_DATA = frozenset({"base_model", "_name_or_path", "output_dir"})
+_NOT_DATA = frozenset({"base_model", "_name_or_path", "output_dir", "leave_out"})
 
 
 def is_number_model(folder: str | Path) -> bool:
     """Whether a folder holds a saved `NumberModel`."""
     return (Path(folder) / CONFIG_FILE).is_file()
+
+
+def start_fits(folder: str | Path, fields: Mapping[str, Any]) -> bool:
+    """Whether a row can start from a folder: a saved `NumberModel` must have its notation and kind of embedder.
+
+    Args:
+        folder: Of a start; one that is no saved `NumberModel` fits all rows.
+        fields: `recipe` and `parts` of the row.
+    """
+    if not is_number_model(folder) or fields["recipe"] == BARE:
+        return True
+    saved = json.loads((Path(folder) / CONFIG_FILE).read_text(encoding="utf-8"))
+    plan, parts = load_recipe(fields["recipe"]), fields.get("parts", {})
+    notation, embedder = parts.get("notation", plan.notation), parts.get("embedder", plan.embedder)
+    own = saved["embedder"]
+    kinds = [None if one is None else kind_of(one) for one in (own, embedder)]
+    return saved["processor"]["notation"]["kind"] == notation["kind"] and kinds[0] == kinds[1]
 
 
 def check_untouched(
@@ -114,20 +132,23 @@ def load_tokenizer(folder: str) -> Any:
 
 
 def start_classifier(
-    folder: str, recipe: str, parts: Mapping[str, Any], *, labels: int = 2, layers: int | None = None
-) -> NumberModel:
+    folder: str, recipe: str, parts: Mapping[str, Any], *, labels: int = 2, layers: int | None = None,
+    base: str | None = None,
+) -> NumberModel:  # fmt: skip
     """A sequence classifier with a fresh head that reads numbers, in float32.
 
     Args:
         folder: Folder or Hub name of a plain model, or the folder of a saved `NumberModel`, whose encoder and number
-            parts are then used.
+            parts are then used, or of saved probes, whose embedder is put on `base`.
         recipe: The recipe; `subwords` uses the encoder alone, also that of a saved `NumberModel`.
         parts: Further options of `attach`; for a saved `NumberModel` they are in the folder.
         labels: Number of classes.
         layers: Use the first so many layers only; None for all.
+        base: Folder or Hub name of the plain model for an embedder of probes.
     """
     from transformers import AutoModelForSequenceClassification
 
+    folder, parts, probed = _base_and_parts(folder, recipe, parts, base)
     if not is_number_model(folder):
         few = {} if layers is None else {"num_hidden_layers": layers}
         with _quiet():
@@ -136,14 +157,14 @@ def start_classifier(
             )
         tokenizer = load_tokenizer(folder)
         backbone.config.pad_token_id = tokenizer.pad_token_id
-        return _attached(backbone, tokenizer, recipe, parts, objective=None)
+        return _attached(backbone, tokenizer, recipe, parts, objective=None, probed=probed)
     saved = NumberModel.from_pretrained(folder, dtype=torch.float32).float()
-    base = base_of(saved.backbone)
-    config = type(base.config).from_dict(base.config.to_dict() | {"num_labels": labels})
+    inner = base_of(saved.backbone)
+    config = type(inner.config).from_dict(inner.config.to_dict() | {"num_labels": labels})
     if layers is not None:
         config.num_hidden_layers = layers
     backbone = AutoModelForSequenceClassification.from_config(config, dtype=torch.float32)
-    report = backbone.base_model.load_state_dict(base.base_model.state_dict(), strict=False)
+    report = backbone.base_model.load_state_dict(inner.base_model.state_dict(), strict=False)
     missing = [name for name in report.missing_keys if "pooler" not in name]
     if missing or (report.unexpected_keys and layers is None):
         wrong = [*missing, *report.unexpected_keys][0]
@@ -151,11 +172,13 @@ def start_classifier(
     tokenizer = saved.processor.tokenizer
     backbone.config.pad_token_id = tokenizer.pad_token_id
     if recipe == BARE:
-        return _attached(backbone, tokenizer, recipe, {}, objective=None)
-    return _with_parts(backbone, saved, recipe, folder)
+        return _attached(backbone, tokenizer, recipe, _reading(parts), objective=None)
+    return _with_parts(backbone, saved, recipe, parts, folder)
 
 
-def start_encoder(folder: str, recipe: str, parts: Mapping[str, Any], texts: Sequence[str] = ()) -> NumberModel:
+def start_encoder(
+    folder: str, recipe: str, parts: Mapping[str, Any], texts: Sequence[str] = (), base: str | None = None
+) -> NumberModel:
     """An encoder that reads numbers, without a head, in float32.
 
     Args:
@@ -163,17 +186,20 @@ def start_encoder(folder: str, recipe: str, parts: Mapping[str, Any], texts: Seq
         recipe: As in `start_classifier`.
         parts: As in `start_classifier`; a head among them is left out.
         texts: Training texts that scalers of values are fitted to, where `needs_scaling`.
+        base: As in `start_classifier`.
 
     Raises:
         ConfigError: A saved model has another notation or embedder than the recipe.
     """
+    folder, parts, probed = _base_and_parts(folder, recipe, parts, base)
     if is_number_model(folder):
         saved = NumberModel.from_pretrained(folder, dtype=torch.float32).float()
         saved.last_state.remove()
         encoder: Any = base_of(saved.backbone).base_model
         if recipe == BARE:
-            return _attached(encoder, saved.processor.tokenizer, recipe, {"head": None}, objective=None)
-        return _with_parts(encoder, saved, recipe, folder)
+            options = _reading(parts) | {"head": None}
+            return _attached(encoder, saved.processor.tokenizer, recipe, options, objective=None)
+        return _with_parts(encoder, saved, recipe, parts, folder)
     from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM
 
     config = AutoConfig.from_pretrained(folder)
@@ -186,52 +212,103 @@ def start_encoder(folder: str, recipe: str, parts: Mapping[str, Any], texts: Seq
         scaling = Scaling(by="none", scaler="log").fit([numeral for text in texts for numeral in reader.find(text)])
     encoder = loaded.base_model if masked else loaded
     options = {**parts, "head": None}
-    return _attached(encoder, load_tokenizer(folder), recipe, options, objective=None, scaling=scaling)
+    return _attached(encoder, load_tokenizer(folder), recipe, options, objective=None, scaling=scaling, probed=probed)
 
 
-def start_masked_model(
+def is_causal(folder: str) -> bool:
+    """Whether the config of a plain model says that it is a causal language model.
+
+    Raises:
+        ConfigError: There is no model, or it is a saved `NumberModel`.
+    """
+    from transformers import AutoConfig
+
+    if is_number_model(folder):
+        raise ConfigError(f"{folder} is a saved NumberModel: give the folder of a plain language model")
+    try:
+        config = AutoConfig.from_pretrained(folder)
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{folder}: no model there: {' '.join(str(error).split())[:200]}") from None
+    return any("CausalLM" in str(name) or "LMHead" in str(name) for name in config.architectures or ())
+
+
+def start_language_model(
     folder: str, recipe: str, parts: Mapping[str, Any], *, words: bool, objective: Any, layers: int | None = None,
     scaling: Any = None,
 ) -> NumberModel:  # fmt: skip
-    """A masked language model with a recipe, in float32; without `words`, its encoder alone, for a number head.
+    """A plain masked or causal language model with a recipe, in float32.
 
-    Arguments are those of `start_classifier`, and the objective and scaling of `attach`.
+    Arguments are those of `start_classifier`, and the objective and scaling of `attach`. Without `words`, of a masked
+    language model there is the encoder alone, for a number head.
     """
-    from transformers import AutoModelForMaskedLM
+    import transformers
 
-    if is_number_model(folder):
-        raise ConfigError(f"{folder} is a saved NumberModel: give the folder of a plain masked language model")
+    causal = is_causal(folder)
+    made: Any = transformers.AutoModelForCausalLM if causal else transformers.AutoModelForMaskedLM
     few = {} if layers is None else {"num_hidden_layers": layers}
     try:
         with _quiet():
-            backbone: Any = AutoModelForMaskedLM.from_pretrained(folder, dtype=torch.float32, **few)
+            backbone: Any = made.from_pretrained(folder, dtype=torch.float32, **few)
     except ValueError as error:
         said = " ".join(str(error).split())[:200]
-        raise ConfigError(f"{folder} cannot be loaded as a masked language model: {said}") from None
+        kind = "causal" if causal else "masked"
+        raise ConfigError(f"{folder} cannot be loaded as a {kind} language model: {said}") from None
     # Logits of words would dominate the cost of a step that predicts numbers.
-    whole = backbone if words else backbone.base_model
+    whole = backbone if words or causal else backbone.base_model
     return _attached(whole, load_tokenizer(folder), recipe, parts, objective=objective, scaling=scaling)
 
 
+def _base_and_parts(
+    folder: str, recipe: str, parts: Mapping[str, Any], base: str | None
+) -> tuple[str, Mapping[str, Any], str | None]:
+    """The model's folder, its parts without a head, and the folder of probes whose embedder it gets, if any."""
+    if not holds_probes(folder):
+        return folder, parts, None
+    if base is None:
+        raise ConfigError(f"{folder} holds probes: an embedder alone; name the model that it is for")
+    return base, parts, folder
+
+
+def _reading(parts: Mapping[str, Any]) -> dict[str, Any]:
+    """The parts that say how numbers are read, for a model without an embedder."""
+    return {key: value for key, value in parts.items() if key in ("reader", "reader_options", "notation", "kinds")}
+
+
 def _attached(
-    backbone: Any, tokenizer: Any, recipe: str, parts: Mapping[str, Any], *, objective: Any, scaling: Any = None
-) -> NumberModel:
+    backbone: Any, tokenizer: Any, recipe: str, parts: Mapping[str, Any], *, objective: Any, scaling: Any = None,
+    probed: str | None = None,
+) -> NumberModel:  # fmt: skip
     """Attaches a recipe; the standard reader takes segments for table cells, LUNA's knows none."""
     options: dict[str, Any] = dict(parts)
     plan = load_recipe(recipe)
     if options.get("reader", plan.reader or "standard") == "standard":
         given = plan.reader_options if "reader" not in options else None
         options |= {"reader": "standard", "reader_options": (given or {}) | {"cell": True}}
-    return attach(backbone, tokenizer, recipe, objective=objective, scaling=scaling, **options)
+    if probed is not None:
+        found = load_probed_embedder(probed, backbone.get_input_embeddings().weight.shape[1])
+        wanted = options.get("embedder", plan.embedder)
+        if wanted is None or kind_of(wanted) != kind_of(found):
+            own = None if wanted is None else kind_of(wanted)
+            raise ConfigError(f"{probed} has the embedder {kind_of(found)!r}, the row has {own!r}")
+        options["embedder"] = found
+    model = attach(backbone, tokenizer, recipe, objective=objective, scaling=scaling, **options)
+    model.fitted = probed is not None  # fitting would change the trained embedder's scale
+    return model
 
 
-def _with_parts(backbone: Any, saved: NumberModel, recipe: str, folder: str) -> NumberModel:
+def _with_parts(backbone: Any, saved: NumberModel, recipe: str, parts: Mapping[str, Any], folder: str) -> NumberModel:
     """A model of another backbone with the number parts of a saved one, without its head."""
     plan, config = load_recipe(recipe), saved.processor.config()
-    found = (config["notation"]["kind"], None if saved.embedder is None else saved.embedder.config.kind)
-    wanted = (plan.notation["kind"], None if plan.embedder is None else plan.embedder["kind"])
+    embedder = parts.get("embedder", plan.embedder)
+    found = (config["notation"]["kind"], None if saved.embedder is None else kind_of(saved.embedder))
+    wanted = (parts.get("notation", plan.notation)["kind"], None if embedder is None else kind_of(embedder))
     if found != wanted:
-        raise ConfigError(f"{folder} has notation and embedder {found}, recipe {recipe!r} has {wanted}")
+        raise ConfigError(f"{folder} has notation and embedder {found}, the row of recipe {recipe!r} has {wanted}")
+    if "embedder" in parts and saved.embedder is not None:
+        own: Any = saved.embedder.config
+        for key, value in parts["embedder"].items():
+            if hasattr(own, key) and key != "kind" and getattr(own, key) != value:
+                raise ConfigError(f"{folder} has an embedder with {key}={getattr(own, key)!r}, the row has {value!r}")
     if config["reader"]["kind"] == "standard":
         config = config | {"reader": config["reader"] | {"cell": True}}
     tokenizer = saved.processor.tokenizer

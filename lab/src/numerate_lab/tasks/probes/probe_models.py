@@ -74,15 +74,11 @@ class Probes(nn.Module):
         return sum(size for size, trained in sizes if trained), sum(size for size, _ in sizes)
 
     def save_pretrained(self, folder: Any, **options: Any) -> None:
-        """Writes the weights of probes and embedder as safetensors."""
-        from pathlib import Path
-
-        from safetensors.torch import save_file
+        """Writes the weights of probes and embedder as safetensors, and the embedder's config."""
+        from numerate_lab.tasks.finetuning.probed_embedder import save_probes
 
         del options
-        Path(folder).mkdir(parents=True, exist_ok=True)
-        weights = {name: value.contiguous() for name, value in self.state_dict().items()}
-        save_file(weights, Path(folder) / "probes.safetensors")
+        save_probes(self, self.embedder, folder)
 
     def vectors(self, numbers: NumberTable) -> Tensor:
         """The vectors of a flat table of numbers: (N, dim)."""

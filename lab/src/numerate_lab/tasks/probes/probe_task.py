@@ -61,6 +61,7 @@ class ProbeTask(Task):
     tolerance = 1e-6
     """Stored predictions are float32."""
     scales: ClassVar[dict[str, dict[str, Any]]] = SCALES
+    shares_files = True
 
     @classmethod
     def encoding(cls, name: str) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 """Three ways to answer with a number: by a number head, by a number word at one mask, or spelled in subwords.
 
+Those of causal models are in `causal_answering`.
+
 Each has `train()` and `ask(split)`, which gives columns of guesses: `best` (the answer), `median`, `low`, `high` and
 `nats`.
 """
@@ -7,7 +9,7 @@ Each has `train()` and `ask(split)`, which gives columns of guesses: `best` (the
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from numerate.modeling.number_model import NumberModel
+    from numerate.processing.number_table import NumberTable
     from numerate_lab.engine.task import Figures
     from numerate_lab.tasks.finetuning.fine_tuning import FineTuningTask
     from numerate_lab.tasks.reasoning.questions import Question
@@ -57,14 +60,25 @@ class HeadAnswers:
 
     def batches(self, split: str, size: int) -> BatchesByLength:
         """Batches of a split with the right numbers in the table, marked as wanted."""
+        made, table, place = self.encoded(split, size)
+        for part, batch in zip(made.parts, made.batches, strict=True):
+            write_answers(batch, table[part], torch.from_numpy(place[part]))
+        return made
+
+    def encoded(self, split: str, size: int) -> tuple[BatchesByLength, NumberTable, np.ndarray]:
+        """Batches that ask for the answers, the table of the answers, and the index of each among its row's numbers."""
         processor = self.model.processor
         sentences = [one.sentence for one in self.task.examples(split)]
         encoded = mask_numbers(processor, sentences, "all", self.config.max_tokens)
-        made = BatchesByLength(encoded.rows, encoded.collate, size)
         table = numeral_table([one.numeral for one in sentences], processor)  # type: ignore[misc]
-        for part, batch in zip(made.parts, made.batches, strict=True):
-            write_answers(batch, table[part], torch.from_numpy(encoded.number[part]))
-        return made
+        return BatchesByLength(encoded.rows, encoded.collate, size), table, encoded.number
+
+    hides: ClassVar[bool] = True
+    """Whether the objective hides the answers of `asked`."""
+
+    def asked(self, split: str) -> BatchesByLength:
+        """Batches of a split for the model to answer."""
+        return self.batches(split, _ROWS)
 
     def train(self) -> Figures:
         """Trains the model to predict the answers."""
@@ -74,11 +88,11 @@ class HeadAnswers:
     def ask(self, split: str) -> dict[str, np.ndarray]:
         """Guesses of a split; NaN where the [NUM] was cut off."""
         questions, device, scaling = self.task.examples(split), self.model.device, self.model.processor.scaling
-        found, made = empty_guesses(questions), self.batches(split, _ROWS)
+        found, made = empty_guesses(questions), self.asked(split)
         table = numeral_table([one.sentence.numeral for one in questions], self.model.processor).to(device)
         with evaluating(self.model):
             for part, batch in zip(made.parts, made.batches, strict=True):
-                output = self.model(**{key: value.to(device) for key, value in batch.items()}, return_loss=True)
+                output = self.model(**{key: value.to(device) for key, value in batch.items()}, return_loss=self.hides)
                 if output.numbers is None or output.number_index is None:
                     continue
                 rows = torch.as_tensor(part, device=device)[output.number_index[:, 0]]

@@ -1,7 +1,8 @@
-"""Reasoning as a task: a masked language model answers questions with numbers, by a number head or without one.
+"""Reasoning as a task: a language model answers questions with numbers, by a number head or without one.
 
-The bare model answers NumerSense with a number word at one mask, and SVAMP and GSM8K with the subwords of the number,
-in a fixed number of masks. All others read the numbers of the question and answer at one [NUM] by their head.
+A bare masked language model answers NumerSense with a number word at one mask, and SVAMP and GSM8K with the subwords of
+the number, in a fixed number of masks; a bare causal one goes on with the subwords of the number. All others read the
+numbers of the question and answer at one [NUM] by their head, a causal model from the token before it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 import torch
 
+from numerate.config import ConfigError
 from numerate.embedders.option_checks import check_positive
 from numerate.metrics.significance import bootstrap
 from numerate.modeling.fitting import fit_parts
@@ -23,10 +25,11 @@ from numerate_lab.engine.task import Answers, Column
 from numerate_lab.engine.trial import columns_of_split
 from numerate_lab.registry import tasks
 from numerate_lab.tasks.finetuning.fine_tuning import FineTuningTask, FineTuningTrial
-from numerate_lab.tasks.finetuning.starting_points import BARE, needs_scaling, start_masked_model
+from numerate_lab.tasks.finetuning.starting_points import BARE, is_causal, needs_scaling, start_language_model
 from numerate_lab.tasks.masked_prediction import number_guesses
 from numerate_lab.tasks.masked_prediction.masked_number import has_head
 from numerate_lab.tasks.reasoning.answering import HeadAnswers, SpelledAnswers, WordAnswers, empty_guesses
+from numerate_lab.tasks.reasoning.causal_answering import CausalHeadAnswers, ContinuedAnswers
 from numerate_lab.tasks.reasoning.questions import DATASETS, baseline_guesses, read_questions
 
 if TYPE_CHECKING:
@@ -87,33 +90,50 @@ class Reasoning(FineTuningTask):
     def encoding(cls, name: str) -> dict[str, Any]:
         """Recipe and parts of an encoding, with the head `mixture` if it has none; `bare` has none."""
         found = super().encoding(name)
-        if found["recipe"] == BARE or has_head(found):
+        if found["recipe"] == BARE or (has_head(found) and found.get("parts", {}).get("head", "") is not None):
             return found
         first, at, start = name.partition("@")
-        return super().encoding(f"{first}+mixture{at}{start}")
+        return super().encoding(f"{first.partition('+')[0]}+mixture{at}{start}")
 
     def examples(self, split: str) -> list[Question]:
         """The questions of a split."""
         most = self.config.most_train if split == "train" else self.config.most_eval
         return _questions(self.config.source, self.config.dataset, split, most)
 
+    @functools.cached_property
+    def causal(self) -> bool:
+        """Whether the model is a causal language model."""
+        return is_causal(self.config.folder)
+
     @property
     def answering(self) -> type[Any]:
-        """How the trial's model answers."""
+        """How the trial's model answers.
+
+        Raises:
+            ConfigError: A causal model is asked for NumerSense's words, which stand within sentences.
+        """
+        if self.causal and self.config.dataset == "numersense":
+            raise ConfigError(
+                f"{self.config.folder} is a causal language model, and NumerSense masks a word within a sentence: "
+                "give a masked language model"
+            )
         if self.config.recipe != BARE or "head" in self.config.parts:
-            return HeadAnswers
+            return CausalHeadAnswers if self.causal else HeadAnswers
+        if self.causal:
+            return ContinuedAnswers
         return WordAnswers if self.config.dataset == "numersense" else SpelledAnswers
 
     def build(self) -> NumberModel:
         """A fresh model; embedder and head are fitted to the training questions and their answers."""
-        config, by_head = self.config, self.answering is HeadAnswers
+        config, by_head = self.config, issubclass(self.answering, HeadAnswers)
         torch.manual_seed(config.seed)
-        objective = {"kind": "masked", "what": "numbers" if by_head else "words", "seed": config.seed}
+        masked = {"kind": "masked", "what": "numbers" if by_head else "words", "seed": config.seed}
+        objective = {"kind": "causal"} if self.causal else masked
         train = self.examples("train")[:FITTED_ON]
         numerals = [one.sentence.numeral for one in train]
         scales = by_head and needs_scaling(config.recipe, config.parts)
         scaling = Scaling(by="none", scaler="log").fit(numerals) if scales else None  # type: ignore[arg-type]
-        model = start_masked_model(
+        model = start_language_model(
             config.folder, config.recipe, config.parts, words=not by_head, objective=objective, layers=config.layers,
             scaling=scaling,
         )  # fmt: skip

@@ -25,6 +25,7 @@ from numerate_lab.engine.task import Column
 from numerate_lab.engine.trial import columns_of_split
 from numerate_lab.registry import tasks
 from numerate_lab.tasks.finetuning.fine_tuning import FineTuningTask, FineTuningTrial, fine_tune
+from numerate_lab.tasks.finetuning.number_prompts import add_prompts
 from numerate_lab.tasks.finetuning.starting_points import check_untouched, start_classifier
 from numerate_lab.tasks.tabfact.fact_data import CHANNELS, half_of, read_statements, read_table_files, shared_tables
 from numerate_lab.tasks.tabfact.fact_encoding import encode_statements, segments
@@ -52,12 +53,14 @@ class TabFactTrial(FineTuningTrial):
         caption: Whether the table's caption comes first; LUNA leaves it out.
         apart: Files of tables that a start was pre-trained on (JSON lines with `rows`): statements about tables that
             share a row with them are left out of dev and test, for all encodings.
+        prompts: Embedder of number prompts; None for none. A row sets it.
         report: `half`: choose on one half of `val` and report the other; `official`: report the official test split.
     """
 
     kind: ClassVar[str] = "tabfact"
     layout: Literal["rows", "columns", "template"] = "rows"
     caption: bool = False
+    prompts: dict[str, Any] | None = None
     report: Literal["half", "official"] = "half"
     apart: tuple[str, ...] = ()
 
@@ -114,7 +117,9 @@ class TabFact(FineTuningTask):
         config = self.config
         check_untouched(config.folder, ("tabfact", "tab_fact", "table-fact-checking"), read_table_files(config.source))
         torch.manual_seed(config.seed)
-        model = start_classifier(config.folder, config.recipe, config.parts, layers=config.layers)
+        model = start_classifier(config.folder, config.recipe, config.parts, layers=config.layers, base=config.model)
+        if config.prompts is not None:
+            add_prompts(model, config.prompts)
         return model.to(self.device)
 
     def encoded(self, model: NumberModel, split: str) -> tuple[list[dict[str, Any]], np.ndarray, np.ndarray]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import time
 from pathlib import Path
@@ -18,13 +19,16 @@ from numerate.processing.number_table import GIVEN, NumberTable
 from numerate_lab.engine.paper_tables import load_scales
 from numerate_lab.engine.task import Column, Task
 from numerate_lab.registry import tasks
+from numerate_lab.tasks.finetuning.number_prompts import add_prompts
+from numerate_lab.tasks.finetuning.row_names import row_fields
 from numerate_lab.tasks.finetuning.starting_points import needs_scaling, start_encoder
+from numerate_lab.tasks.tatqa.kept_folds import Answer, fold_answers, keep_fold
 from numerate_lab.tasks.tatqa.operators import OPERATORS, decoded
 from numerate_lab.tasks.tatqa.question_rows import NUMBER_FIELDS, encode
 from numerate_lab.tasks.tatqa.question_scores import MEASURES, gold_answer, mean_scores, question_scores, share_of
 from numerate_lab.tasks.tatqa.report_file import ANSWER_TYPES, SCALES, SOURCES
 from numerate_lab.tasks.tatqa.tagop import TagOp, fit, predict
-from numerate_lab.tasks.tatqa.tatqa_trial import TatqaTrial, check_start, encoding_of_name, parts_of
+from numerate_lab.tasks.tatqa.tatqa_trial import TatqaTrial, check_start, parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -61,8 +65,8 @@ class TatqaTask(Task):
 
     @classmethod
     def encoding(cls, name: str) -> dict[str, Any]:
-        """Recipe, parts, spelling and start of an encoding."""
-        return encoding_of_name(name)
+        """Recipe, parts, spelling, prompts and start of a row; see `row_names`."""
+        return row_fields(name, {each.name for each in dataclasses.fields(TatqaTrial)})
 
     def splits(self, final: bool) -> tuple[str, ...]:
         """`dev` for tries of a rate, `test` for final trainings."""
@@ -89,7 +93,10 @@ class TatqaTask(Task):
         for rows in parts_of(config).train:
             torch.manual_seed(config.seed)
             texts = self._texts(rows) if needs_scaling(config.recipe, config.parts) else ()
-            models.append(TagOp(start_encoder(config.folder, config.recipe, config.parts, texts), config.dropout))
+            numbers = start_encoder(config.folder, config.recipe, config.parts, texts, base=config.model)
+            if config.prompts is not None:
+                add_prompts(numbers, config.prompts)
+            models.append(TagOp(numbers, config.dropout))
         return Fold(models)
 
     def rows(self, model: TagOp, fold: int) -> Rows:
@@ -124,11 +131,19 @@ class TatqaTask(Task):
         lengths = np.array([sum(len(part.text) for part in one.segments) for one in parts.examples])
         begin, trained, rows = time.perf_counter(), [], None
         for number, learnt in enumerate(parts.train):
+            kept = fold_answers(self._fold_file(number), config)
+            if kept is not None:
+                self.answered[number] = kept[0]
+                trained.append(kept[1])
+                continue
             one: Any = model[number].to(_device())
             rows = self.rows(one, number)
             _fit_embedder(one, rows, learnt, parts.contexts)
             torch.manual_seed(config.seed)
             trained.append(fit(one, rows, learnt, config, lengths))
+            if (file := self._fold_file(number)) is not None:
+                self.answered[number] = {split: self._answers_of(model, split, number) for split in parts.asked}
+                keep_fold(file, config, self.answered[number], trained[-1])
             if log is not None:
                 log(f"{config.name}, fold {number + 1} of {len(parts.train)}: loss {trained[-1]['losses'][-1]:.3f}")
         figures: Figures = {
@@ -139,13 +154,31 @@ class TatqaTask(Task):
             figures |= {"tokens_a_text": round(float(rows.tokens.mean()), 1), "cut": round(float(rows.cut.mean()), 4)}
         return figures
 
+    @functools.cached_property
+    def answered(self) -> dict[int, dict[str, list[Answer]]]:
+        """Answers of folds that are trained, by fold and split."""
+        return {}
+
+    def _fold_file(self, number: int) -> Path | None:
+        """Where the answers of a fold are kept until the whole trial is done, so that it can be interrupted."""
+        if self.workspace.data is None or self.config.trying or len(parts_of(self.config).train) < 2:
+            return None
+        return self.workspace.results / "folds" / f"{self.config.name}-fold{number}.npz"
+
+    def _answers_of(self, model: Any, split: str, number: int) -> list[Answer]:
+        """Answers of one fold's model."""
+        parts, one = parts_of(self.config), model[number]
+        asked = parts.asked[split][number]
+        made = predict(one, self.rows(one, number), asked, _ASKED_AT_ONCE)
+        return _answers([parts.examples[i] for i in asked], made)
+
     def ask(self, model: Any, split: str) -> Columns:
         """`answer` (a JSON list of items), `scale` and `operator` of each question, in order."""
         parts, found = parts_of(self.config), {}
         for number, asked in enumerate(parts.asked[split]):
-            one: Any = model[number]
-            made = predict(one, self.rows(one, number), asked, _ASKED_AT_ONCE)
-            found |= dict(zip(asked.tolist(), _answers([parts.examples[i] for i in asked], made), strict=True))
+            kept = self.answered.get(number)
+            made = self._answers_of(model, split, number) if kept is None else kept[split]
+            found |= dict(zip(asked.tolist(), made, strict=True))
         answers, scales, operators = zip(*(found[index] for index in parts.by_split[split].tolist()), strict=True)
         return {
             "answer": np.array(answers, dtype=np.str_), "scale": np.array(scales, dtype=np.int8),
@@ -238,7 +271,7 @@ class TatqaTask(Task):
         return found
 
 
-def _answers(examples: Sequence[Example], made: Sequence[Predicted]) -> list[tuple[str, int, int]]:
+def _answers(examples: Sequence[Example], made: Sequence[Predicted]) -> list[Answer]:
     """Answer as JSON, scale and operator of each question."""
     columns = [[column[row] for part in made for column in [part[k]] for row in range(len(column))] for k in range(5)]
     found = []

@@ -6,29 +6,26 @@ import dataclasses
 import functools
 import math
 import random
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from numerate.config import ConfigError
 from numerate.embedders.option_checks import check_option, check_positive
-from numerate.files import content_hash
-from numerate.modeling.recipe import current_name
-from numerate_lab.engine.task import Figures, TrialConfig
-from numerate_lab.tasks.finetuning.starting_points import BARE, check_untouched
-from numerate_lab.tasks.masked_prediction.prediction_setup import encoding_fields
+from numerate_lab.tasks.finetuning.started_trial import StartedTrial
+from numerate_lab.tasks.finetuning.starting_points import check_untouched
 from numerate_lab.tasks.tatqa.question_rows import examples_of
 from numerate_lab.tasks.tatqa.report_file import read_contexts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from numerate_lab.tasks.tatqa.question_rows import Example
     from numerate_lab.tasks.tatqa.report_file import Context
 
-__all__ = ["Parts", "TatqaTrial", "check_start", "encoding_of_name", "folds_of", "parts_of"]
+__all__ = ["Parts", "TatqaTrial", "check_start", "folds_of", "parts_of"]
 
 _FOLD_SEED = 27
 _LONG = 60
@@ -38,7 +35,7 @@ _DEV_SHARE = 10
 
 
 @dataclass(frozen=True, kw_only=True)
-class TatqaTrial(TrialConfig):
+class TatqaTrial(StartedTrial):
     """Settings of one trial: TagOp on one encoder, cross-validated over contexts, or trained and tested on given files.
 
     Attributes:
@@ -46,13 +43,10 @@ class TatqaTrial(TrialConfig):
         test: The test file (gold); None for cross-validation over the contexts of `source`.
         dev: The dev file by which rates are chosen; None for a part of the training contexts.
         folds: Folds of the cross-validation.
-        model: Folder or Hub name of an encoder.
-        starts: Name -> folder: other models to start from, a plain one or a saved `NumberModel`, for encodings such as
-            `luna@pretrained`. Never one that was trained on TAT-QA's tables.
-        start: Which of them; None for `model`.
-        recipe: Recipe of `attach`.
-        parts: More options of `attach`.
+        model: Folder or Hub name of an encoder; see `StartedTrial` for other models to start from. None of them may
+            have been trained on TAT-QA's tables.
         spelled: Whether numbers are written as words.
+        prompts: Embedder of number prompts; None for none. A row sets it.
         batch: Questions per step.
         epochs: Number of epochs.
         rate: The highest learning rate of the encoder.
@@ -69,16 +63,11 @@ class TatqaTrial(TrialConfig):
 
     kind: ClassVar[str] = "tatqa"
     paths: ClassVar[tuple[str, ...]] = ("source", "dev", "test", "model")
-    source: str
-    model: str
     test: str | None = None
     dev: str | None = None
     folds: int = 5
-    starts: dict[str, str] = field(default_factory=dict)
-    start: str | None = None
-    recipe: str = BARE
-    parts: dict[str, Any] = field(default_factory=dict)
     spelled: bool = False
+    prompts: dict[str, Any] | None = None
     batch: int = 32
     epochs: int = 25
     rate: float = 1e-4
@@ -93,14 +82,12 @@ class TatqaTrial(TrialConfig):
     trying: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "recipe", current_name(self.recipe))
+        super().__post_init__()
         check_positive(self, "batch", "epochs", "max_tokens", "most", "rate", "head_rate", "clip")
         check_option(math.isfinite(self.rate), self, "rate must be finite", "rate")
         check_option(self.folds > 1, self, "folds must be at least 2", "folds")
         check_option(0 <= self.dropout < 1, self, "dropout must lie in [0, 1)", "dropout")
         check_option(0 <= self.warmup < 1, self, "warmup must lie in [0, 1)", "warmup")
-        if self.start is not None and self.start not in self.starts:
-            raise ConfigError(f"unknown start {self.start!r}; give it as --option 'starts={{{self.start}: FOLDER}}'")
 
     @property
     def name(self) -> str:
@@ -108,24 +95,10 @@ class TatqaTrial(TrialConfig):
         tried = "-try" if self.trying else ""
         return f"{self.encoding}-rate{self.rate:g}-seed{self.seed}-epochs{self.epochs}{tried}"
 
-    @property
-    def folder(self) -> str:
-        """The folder or name of the model that the trial starts from."""
-        return self.model if self.start is None else self.starts[self.start]
-
     def tried(self, rate: float, share: float) -> Self:
         """A training on the first fold for a share of the epochs, measured on dev contexts."""
         epochs = max(1, round(share * self.epochs))
         return dataclasses.replace(self.final(rate, 0), epochs=epochs, trying=True)
-
-    def settings(self) -> Figures:
-        """The settings as results keep them; of `starts`, only the one that is used, by its content."""
-        found = super().settings()
-        folder = None if self.start is None else self.starts.get(self.start)
-        found["starts"] = {} if folder is None else {self.start: Path(folder).name}
-        if folder is not None and Path(folder).exists():
-            found["contents"] = found.get("contents", {}) | {"start": content_hash(folder)}
-        return found
 
 
 def check_start(folder: str | Path) -> None:
@@ -135,28 +108,6 @@ def check_start(folder: str | Path) -> None:
         ConfigError: The file names TAT-QA.
     """
     check_untouched(folder, ("tatqa", "tat-qa", "tat_qa"), only_paths=True)
-
-
-def encoding_of_name(name: str) -> dict[str, Any]:
-    """Fields of the trial that a row's name stands for: an encoding, and behind an `@` what it starts from.
-
-    `bare` is the model's own subwords, `words` the same with all numbers written as words; all others are those of
-    the tasks of masked prediction: recipes (`luna`, `luna-replace`, `in-place`), embedders, notations.
-
-    Example:
-        >>> encoding_of_name("luna@pretrained"), encoding_of_name("words")
-        ({'recipe': 'luna', 'start': 'pretrained'}, {'recipe': 'subwords', 'spelled': True})
-    """
-    first, at, start = name.partition("@")
-    if at and not start:
-        raise ConfigError(f"encoding {name!r}: the name of a start is missing behind the @")
-    found: dict[str, Any] = {"recipe": BARE}
-    if first == "words":
-        found["spelled"] = True
-    elif first != "bare":
-        known = encoding_fields(first)
-        found = {key: known[key] for key in ("recipe", "parts") if key in known}
-    return found | ({"start": start} if start else {})
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,6 +7,7 @@ zip code is no number instead of 0.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,8 +18,9 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from numerate.backbones.tabbert import MASK, NUM, NumerateTabBertForMaskedLM
-from numerate.config import Config, check_names
-from numerate.processing.number_table import NumberTable  # noqa: TC001 (the example uses it)
+from numerate.config import Config, ConfigError, check_names
+from numerate.modeling.ratio_features import RatioFeatures
+from numerate.processing.number_table import GIVEN, PADDING, NumberTable
 from numerate.registry import embedders, heads
 
 if TYPE_CHECKING:
@@ -38,6 +40,8 @@ class NumberCellsConfig(Config):
         placement: How a number's vector meets its cell; None for a model that does not see numbers.
         embedder: Embedder of the numbers, `{"kind": name, option: value, ...}`; None for none.
         head: Head that predicts masked numbers; None for no such loss.
+        relations: A number's vector also has log-ratios to the same field of so many rows before and after it; 0 for
+            none.
     """
 
     kind: ClassVar[str] = "number-cells"
@@ -45,8 +49,12 @@ class NumberCellsConfig(Config):
     placement: Literal["addback", "replace"] | None = None
     embedder: dict[str, Any] | None = None
     head: dict[str, Any] | None = None
+    relations: int = 0
 
-    __post_init__ = check_names
+    def __post_init__(self) -> None:
+        check_names(self)
+        if self.relations < 0 or (self.relations and self.embedder is None):
+            raise ConfigError(f"relations must be 0, or at least 1 with an embedder, got {self.relations}")
 
 
 class FraudHead(nn.Module):
@@ -93,6 +101,7 @@ class NumberCells(nn.Module):
         self.backbone, self.config = backbone, config
         width, wide = backbone.config.field_size, backbone.config.row_size
         self.embedder = None if config.embedder is None else _built(embedders, config.embedder, width)
+        self.relations = RatioFeatures(width, config.relations) if config.relations else None
         # LUNA's regression head widens a cell's state, too: 64 to 768.
         self.widen = None if config.head is None else nn.Linear(width, wide)
         self.head = None if config.head is None else _built(heads, config.head, wide)
@@ -127,10 +136,24 @@ class NumberCells(nn.Module):
             vectors = self.embedder(table[index])[inverse]
         else:
             vectors = self.embedder(table[index.flatten()]).view(*index.shape, -1)
+        if self.relations is not None:
+            vectors = vectors + self._ratios(numbers, table).to(vectors.dtype)
         vectors = vectors * given[..., None]
         cells = words(ids)
         added = torch.zeros_like(cells).index_copy(2, self.fields, vectors.to(cells.dtype))
         return cells + added
+
+    def _ratios(self, numbers: Tensor, table: NumberTable) -> Tensor:
+        """Vectors of the ratios of each number to those of the rows beside it, in its own field: (B, R, K, E)."""
+        batch, rows, fields = numbers.shape
+        columns = numbers.transpose(1, 2).flatten(0, 1)  # a text of R numbers for each window and field
+        given = columns >= 0
+        known = table[columns.clamp_min(0)]
+        # Only what is given has a ratio: neither a missing number nor one that is to be predicted.
+        own = dataclasses.replace(known, given=torch.where(given, GIVEN, PADDING).to(known.given.dtype))
+        slots = torch.arange(1, rows + 1, device=numbers.device).expand(len(columns), rows)
+        assert self.relations is not None  # noqa: S101
+        return self.relations(slots, own).view(batch, fields, rows, -1).transpose(1, 2)
 
     def rows(self, ids: Tensor, numbers: Tensor, table: NumberTable) -> Tensor:
         """States of the rows of whole windows, the features of fraud detection: (B, R, D)."""

@@ -74,6 +74,7 @@ class TransactionsTrial(TrialConfig):
         placement: How numbers meet cells: `addback`, `replace`, or None for none.
         embedder: Embedder of numbers.
         head: Head of masked numbers.
+        relations: Rows before and after a number whose ratios to it are part of its vector.
         numbers: Fields that are read as numbers, some of minute, cents, zip, mcc.
         time_unit: Unit of the timestamp as a number; the paper's is nanoseconds.
         embedding_scale: Initial size of number vectors as a multiple of the token vectors' size; 0 for as they are.
@@ -108,6 +109,7 @@ class TransactionsTrial(TrialConfig):
     placement: Literal["addback", "replace"] | None = None
     embedder: dict[str, Any] | None = None
     head: dict[str, Any] | None = None
+    relations: int = 0
     numbers: tuple[str, ...] = NUMBER_FIELDS
     time_unit: TimeUnit = "minutes"
     embedding_scale: float = 1.0
@@ -143,6 +145,8 @@ class TransactionsTrial(TrialConfig):
         if (self.placement is None) != (self.embedder is None):
             given = f"placement={self.placement!r}, embedder={self.embedder!r}"
             raise ConfigError(f"transactions config: placement and embedder go together, got {given}")
+        if self.relations < 0 or (self.relations and self.embedder is None):
+            raise ConfigError(f"transactions config: relations needs an embedder, and 0 or more, got {self.relations}")
         if not self.numbers and (self.embedder or self.head):
             raise ConfigError("transactions config: an embedder or a head needs fields in numbers, got none")
 
@@ -163,7 +167,7 @@ class TransactionsTrial(TrialConfig):
 
 
 def encoding_fields(name: str) -> dict[str, Any]:
-    """Trial fields of an encoding: a name in `settings.yaml`, or PLACEMENT-EMBEDDER, with a head after a `+`.
+    """Trial fields of an encoding: a name in `settings.yaml`, or PLACEMENT-EMBEDDER, and a head or `none` after a `+`.
 
     Example:
         >>> encoding_fields("replace-float+mixture")
@@ -179,7 +183,9 @@ def encoding_fields(name: str) -> dict[str, Any]:
     else:
         names = [*known, *(f"{way}-{one}" for way in ("addback", "replace") for one in embedders.names())]
         raise UnknownNameError(f"unknown encoding {first!r}: {near_names(first, names)}")
-    return found | {"head": {"kind": heads.name_of(head)}} if plus else found
+    if not plus:
+        return found
+    return found | {"head": None if head == "none" else {"kind": heads.name_of(head)}}
 
 
 @functools.lru_cache(maxsize=2)
@@ -262,7 +268,9 @@ class Transactions(Task):
             size = config.embedding_scale * float(words.detach().square().mean().sqrt())
             embedder = {"kind": "rescaled", "members": [embedder], "size": size}
         fields = tuple(FIELDS.index(name) for name in config.numbers)
-        parts = NumberCellsConfig(fields=fields, placement=config.placement, embedder=embedder, head=config.head)
+        parts = NumberCellsConfig(
+            fields=fields, placement=config.placement, embedder=embedder, head=config.head, relations=config.relations
+        )
         model = NumberCells(backbone, parts)
         seen = (windows.starts["train"][:, None] + np.arange(config.window)).ravel()
         index = windows.numbers[torch.from_numpy(seen)].flatten().long()

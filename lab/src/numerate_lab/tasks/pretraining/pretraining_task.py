@@ -1,0 +1,280 @@
+"""The task `pretraining`: LUNA's number pre-training of a checkpoint on tables, whose models other tasks start from.
+
+A row is an encoding and, behind an `@`, its losses: `luna@distilled`. The trained model is saved below the grid's
+folder as `models/luna@distilled`, in bfloat16 with its backbone and a `run.json`, and is a start of that row.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shutil
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import torch
+
+from numerate.config import ConfigError
+from numerate.embedders.option_checks import check_option, check_positive
+from numerate.files import content_hash, json_hash
+from numerate.modeling.attaching import load_recipe
+from numerate.training.checkpoints import atomic
+from numerate.training.results import Result
+from numerate_lab.engine.paper_tables import check_name, load_yaml
+from numerate_lab.engine.task import Column, Task, TrialConfig
+from numerate_lab.registry import tasks
+from numerate_lab.tasks.finetuning.probed_embedder import load_probed_embedder
+from numerate_lab.tasks.finetuning.row_names import row_fields
+from numerate_lab.tasks.probes.number_pools import table_files
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numerate.training.run import Run
+    from numerate_lab.engine.task import Columns, Figures, Log
+
+__all__ = ["LOSSES", "Pretraining", "PretrainingTrial", "model_folder"]
+
+_YAML = load_yaml("numerate_lab.tasks.pretraining", "losses.yaml")
+LOSSES: dict[str, dict[str, Any]] = _YAML["losses"]
+"""Changes of the run by the name of its losses."""
+MODELS = "models"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PretrainingTrial(TrialConfig):
+    """Settings of one pre-training.
+
+    Attributes:
+        source: A file of tables, several by commas, or a folder whose `tables` are learnt from.
+        leave_out: Files of tables that must not be learnt from, as those of a task that starts from the model.
+        model: Folder or Hub name of a masked language model.
+        run: The run whose settings are changed.
+        recipe: Recipe of `attach`. A row sets it.
+        parts: More options of `attach`. A row sets them.
+        losses: A name of `LOSSES`. A row sets it.
+        probes: Folder of saved probes that the embedder starts from; None for a new one.
+        rate: The highest learning rate of the backbone.
+        number_rate: That of the number parts; None for ten times `rate`, at most 1e-3.
+        warmup: Share of the steps with a rising rate.
+        steps: Training steps.
+        batch: Texts per step.
+        max_tokens: Longer texts are cut.
+        most_texts: Maximum number of training texts; None for all.
+        dev: Texts that are held out, and measured on.
+        bf16: Mixed precision on an accelerator.
+    """
+
+    kind: ClassVar[str] = "pretraining"
+    paths: ClassVar[tuple[str, ...]] = ("model", "probes")
+    source: str
+    model: str
+    leave_out: tuple[str, ...] = ()
+    run: str = "luna"
+    recipe: str = "luna"
+    parts: dict[str, Any] = dataclasses.field(default_factory=dict)
+    losses: str = "distilled"
+    probes: str | None = None
+    rate: float = 2e-4
+    number_rate: float | None = None
+    warmup: float = 0.1
+    steps: int = 600
+    batch: int = 48
+    max_tokens: int = 256
+    most_texts: int | None = None
+    dev: int = 400
+    bf16: bool = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "leave_out", tuple(self.leave_out))
+        check_positive(self, "steps", "batch", "max_tokens", "most_texts", "dev", "rate", "number_rate")
+        check_option(0 <= self.warmup < 1, self, "warmup must lie in [0, 1)", "warmup")
+        try:
+            check_name("losses", self.losses, list(LOSSES))
+        except ValueError as error:
+            raise ConfigError(str(error)) from None
+
+    @property
+    def name(self) -> str:
+        """File name of the trial's result."""
+        return f"{self.encoding}-rate{self.rate:g}-seed{self.seed}-steps{self.steps}"
+
+    def files(self) -> list[str]:
+        """The files of tables that are learnt from."""
+        folder = Path(self.source) / "tables"
+        found = table_files(str(folder.parent) if folder.is_dir() else self.source)
+        return [file for file in found if not folder.is_dir() or Path(file).parent == folder]
+
+    def settings(self) -> Figures:
+        """The settings with names of files instead of paths, and a hash of the tables."""
+        found = super().settings()
+        found |= {"source": Path(self.source).name, "leave_out": [Path(file).name for file in self.leave_out]}
+        files = [*self.files(), *self.leave_out] if Path(self.source.split(",")[0]).exists() else []
+        hashes = {Path(file).name: content_hash(file) for file in files if Path(file).is_file()}
+        return found | {"contents": found.get("contents", {}) | {"tables": json_hash(hashes)[:12]}} if hashes else found
+
+
+def model_folder(results: str | Path, row: str) -> Path:
+    """Where the model of a row is saved, below the grid's folder of results."""
+    return Path(results) / MODELS / row
+
+
+@tasks.register("pretraining")
+class Pretraining(Task):
+    """One pre-training."""
+
+    version = 1
+    Trial = PretrainingTrial
+    config: PretrainingTrial
+    scales: ClassVar[dict[str, dict[str, Any]]] = _YAML["scales"]
+
+    @classmethod
+    def encoding(cls, name: str) -> dict[str, Any]:
+        """Recipe, parts and losses of a row.
+
+        Example:
+            >>> Pretraining.encoding("addback-dice@pretrained")
+            {'parts': {'embedder': {'kind': 'dice'}}, 'recipe': 'luna', 'losses': 'pretrained'}
+        """
+        found = row_fields(name)
+        losses = found.pop("start", "")
+        if losses not in LOSSES:
+            raise ConfigError(f"row {name!r}: behind the @ stand its losses, one of {', '.join(LOSSES)}")
+        return {"parts": {}} | found | {"losses": losses}
+
+    def splits(self, final: bool) -> tuple[str, ...]:
+        """Held-out texts alone."""
+        del final
+        return ("dev",)
+
+    def examples(self, split: str) -> list[str]:
+        """The files of the texts; dev is held out of them."""
+        del split
+        return self.config.files()
+
+    def run(self) -> Run:
+        """The run, with the texts of both splits drawn from the tables."""
+        from numerate.training.run import load_run
+
+        config = self.config
+        # The run names an embedder, that of the paper: the recipe's own, or the row's, stands in its place.
+        parts = {"embedder": load_recipe(config.recipe).embedder} | config.parts
+        changes: dict[str, Any] = {"model.checkpoint": config.model, "model.recipe": config.recipe}
+        changes |= {f"model.{key}": value for key, value in parts.items()}
+        changes |= LOSSES[config.losses]
+        changes |= {
+            "data.max_tokens": config.max_tokens, "data.tables.leave_out": list(config.leave_out),
+            "training.max_steps": config.steps, "training.per_device_train_batch_size": config.batch,
+            "training.per_device_eval_batch_size": config.batch, "training.learning_rate": config.rate,
+            "training.number_learning_rate": config.number_rate, "training.max_grad_norm": 1.0,
+            "training.warmup_steps": round(config.warmup * config.steps), "training.save_strategy": "no",
+            "training.eval_strategy": "no", "training.logging_steps": max(1, config.steps // 20),
+            "training.seed": config.seed, "training.disable_tqdm": True,
+            "training.bf16": config.bf16 and torch.cuda.is_available(),
+        }  # fmt: skip
+        return load_run(config.run, changes=[f"{key}={json.dumps(value)}" for key, value in changes.items()])
+
+    def build(self) -> Any:
+        """The trainer, whose texts are encoded; the last `dev` of them are held out."""
+        return _Trained(self)
+
+    def train(self, model: _Trained, log: Log | None = None) -> Figures:  # type: ignore[override]
+        """Trains and saves the model."""
+        return model.train(model_folder(self.workspace.results, self.config.encoding), log)
+
+    def ask(self, model: _Trained, split: str) -> Columns:  # type: ignore[override]
+        """Metrics on held-out texts, one number each."""
+        del split
+        return {name: np.array([value]) for name, value in model.metrics.items()}
+
+    def score(self, split: str, columns: Columns) -> Figures:
+        """The metrics."""
+        return {split: {name: float(value[0]) for name, value in columns.items()}}
+
+    def error(self, figures: Mapping[str, Any]) -> float:
+        """The loss on held-out texts."""
+        return figures["dev"]["loss"]
+
+    def shown(self) -> Sequence[Column]:
+        """Losses on held-out texts; those of different objectives cannot be compared."""
+        return (Column("dev", "loss", "loss", ".4f"), Column("dev", "log_mae", "log-MAE of numbers", ".3f"))
+
+
+class _Trained:
+    """A trainer in a temporary folder, and what it measured."""
+
+    def __init__(self, task: Pretraining) -> None:
+        from numerate.training.build import build_trainer, prepare, training_arguments
+
+        config, run = task.config, task.run()
+        self.task, self.begin = task, time.perf_counter()
+        self.folder = Path(tempfile.mkdtemp(prefix="numerate-pretraining-"))
+        texts = self._written(run)
+        data = dataclasses.replace(run.data, train=str(texts[0]), dev=str(texts[1]), tables=None)
+        self.described, plan = run, dataclasses.replace(run, data=data)
+        arguments, own = training_arguments(plan, self.folder)
+        ready = prepare(plan, self.folder / "prepared", seed=arguments.seed)
+        if config.probes is not None:
+            model = ready.model
+            model.embedder = load_probed_embedder(config.probes, model.info.embedding_dim)
+        self.trainer, self.metrics = build_trainer(ready, arguments, **own), {}
+
+    def _written(self, run: Run) -> tuple[Path, Path]:
+        """The texts of the tables as two files: those to learn from and those that are held out."""
+        from numerate.training.data import texts_of
+
+        config = self.task.config
+        tables = dataclasses.replace(run, data=dataclasses.replace(run.data, train=tuple(config.files())))
+        texts = [text for text in texts_of(tables, "train") or () if text.strip()]
+        if len(texts) <= config.dev:
+            raise ConfigError(
+                f"{config.source}: {len(texts)} texts, of which {config.dev} are held out: give more tables"
+            )
+        order = np.random.default_rng(0).permutation(len(texts))
+        held, learnt = order[: config.dev], order[config.dev :][: config.most_texts]
+        found = self.folder / "train.jsonl", self.folder / "dev.jsonl"
+        for file, chosen in zip(found, (learnt, held), strict=True):
+            file.write_text("".join(json.dumps({"text": texts[at]}) + "\n" for at in chosen.tolist()), "utf-8")
+        return found
+
+    def trainable_parameters(self) -> tuple[int, int]:
+        """The number of parameters that are trained, and of all."""
+        return self.trainer._numbers.trainable_parameters()  # type: ignore[union-attr]
+
+    def train(self, target: Path, log: Log | None) -> Figures:
+        trainer, config = self.trainer, self.task.config
+        try:
+            prepared = time.perf_counter() - self.begin
+            trainer.train()
+            found = trainer.evaluate()
+            self.metrics = {
+                key.removeprefix("eval_"): float(value)
+                for key, value in found.items()
+                if isinstance(value, (int, float)) and "per_second" not in key and "runtime" not in key
+            }
+            self._save(target)
+        finally:
+            shutil.rmtree(self.folder, ignore_errors=True)
+        losses = [{"step": one["step"], "loss": one["loss"]} for one in trainer.state.log_history if "loss" in one]
+        if log is not None:
+            log(f"{config.name}: loss {self.metrics['loss']:.4f}, saved in {target}")
+        return {
+            "steps": trainer.state.global_step, "seconds": round(time.perf_counter() - self.begin, 2),
+            "preparing_seconds": round(prepared, 2), "losses": losses, "texts": len(trainer.train_dataset),  # type: ignore[arg-type]
+        }  # fmt: skip
+
+    def _save(self, target: Path) -> None:
+        """Saves in bfloat16, as half as large, and at once, so that what waits for the folder finds it whole."""
+        model: Any = self.trainer._numbers
+        model = model.to("cpu").to(torch.bfloat16)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        run = dataclasses.replace(self.described, scales={})
+        with atomic(target) as inside:
+            model.save_pretrained(inside, backbone=True)
+            described = run.to_dict()
+            described["data"] |= {"train": [str(file) for file in self.task.config.files()]}
+            Result({"run": self.task.config.run, "resolved": described}, self.metrics).write(Path(inside) / "run.json")
