@@ -9,7 +9,7 @@ from slips import CORPORA, RATES, held_out
 
 from numerate.apps.calibrating import calibrate
 from numerate.apps.plausible import scores_of
-from numerate.modeling.number_calibration import CELL
+from numerate.modeling.number_calibration import group_of
 from numerate.modeling.plausibility import hidden_numbers
 
 if TYPE_CHECKING:
@@ -50,9 +50,7 @@ def _scores(model: Any, texts: Sequence[tuple[str, bool]]) -> tuple[list[str], n
     kinds: list[str] = []
     scores: list[np.ndarray] = []
     for hidden in hidden_numbers(model, [text for text, _ in texts]):
-        kinds += [
-            (CELL if texts[row][1] else "") + each.kind for row, each in zip(hidden.rows, hidden.numerals, strict=True)
-        ]
+        kinds += [group_of(each, cell=texts[row][1]) for row, each in zip(hidden.rows, hidden.numerals, strict=True)]
         scores.append(scores_of(hidden)[0][MEASURE])
     return kinds, np.concatenate(scores)
 

@@ -29,7 +29,7 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer
 import numerate
 from numerate.apps.documents import sentence_spans
 from numerate.apps.plausible import scores_of
-from numerate.modeling.number_calibration import CELL, MEASURES
+from numerate.modeling.number_calibration import MEASURES, group_of
 from numerate.modeling.plausibility import HiddenNumbers, hidden_numbers
 from numerate.records.row_text import row_texts
 
@@ -335,7 +335,7 @@ def _false_alarms(model: Any, cases: Sequence[Case], scores: Any, measure: str) 
     """The share of right numbers that are reported at each rate, as the model is calibrated."""
     if model.calibration is None:
         return {}
-    kinds = [(CELL if case.is_row else "") + case.numeral.kind for case in cases]
+    kinds = [group_of(case.numeral, cell=case.is_row) for case in cases]
     p = model.calibration.p_values(measure, kinds, scores[measure][0])
     return {f"{rate:g}": float((p <= rate).mean()) for rate in RATES}
 

@@ -84,7 +84,7 @@ def test_the_size_is_about_a_quarter_and_ties_are_stored_once(tmp_path: Path) ->
     whole, compact = (
         sum(path.stat().st_size for path in (tmp_path / name).rglob("*.safetensors")) for name in ("whole", "compact")
     )
-    assert 0.24 < compact / whole < 0.30
+    assert 0.24 < compact / whole < 0.33  # number parts, a sixth of this small model, are in bfloat16
     again = numerate.from_pretrained(tmp_path / "compact")
     loaded: Any = again.backbone
     assert loaded.cls.predictions.decoder.weight is loaded.bert.embeddings.word_embeddings.weight

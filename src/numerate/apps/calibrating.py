@@ -15,7 +15,7 @@ from numerate.apps.shown_texts import units_of
 from numerate.errors import BadInput
 from numerate.heads.mixture import from_signed_log, signed_log
 from numerate.metrics.conformal import FEWEST
-from numerate.modeling.number_calibration import CELL, MEASURES, NumberCalibration, fit_calibration
+from numerate.modeling.number_calibration import CELL, MEASURES, NumberCalibration, fit_calibration, group_of
 from numerate.modeling.plausibility import BATCH_TOKENS, UNIT, hidden_numbers, interval_ends
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def calibrate(
         scores = scores_of(hidden)[0]
         parts.append((truth, middle, low, high, *scores.values()))
         prefixes = [CELL if row >= sentences else "" for row in hidden.rows]
-        kinds += [prefix + numeral.kind for prefix, numeral in zip(prefixes, hidden.numerals, strict=True)]
+        kinds += [group_of(each, cell=bool(prefix)) for prefix, each in zip(prefixes, hidden.numerals, strict=True)]
         read = seen_kinds(model, [every[row] for row in hidden.rows], hidden.numerals, middle)
         seen += [prefix + kind for prefix, kind in zip(prefixes, read, strict=True)]
         if progress is not None:

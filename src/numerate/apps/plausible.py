@@ -18,7 +18,7 @@ from numerate.apps.findings import Finding
 from numerate.apps.shown_texts import Unit, units_of
 from numerate.errors import BadInput
 from numerate.heads.mixture import from_signed_log, signed_log
-from numerate.modeling.number_calibration import CELL
+from numerate.modeling.number_calibration import group_of
 from numerate.modeling.plausibility import (
     BATCH_TOKENS,
     UNIT,
@@ -211,7 +211,7 @@ def _judged(
     rows: Sequence[int] | None = None, cells: bool = False, densities: bool = False,
 ) -> list[Judgement]:  # fmt: skip
     scores, readings, gains = scores_of(hidden)
-    kinds = [(CELL if cells else "") + numeral.kind for numeral in hidden.numerals]
+    kinds = [group_of(numeral, cell=cells) for numeral in hidden.numerals]
     tails = np.exp2(-scores["tail"])
     p = tails if calibration is None else calibration.p_values(measure, kinds, scores[measure])
     least = math.log2(ratio)
@@ -265,10 +265,10 @@ def _explained(
 
 def _density(distribution: Any) -> dict[str, list[float]]:
     """The middle 99 % of the distribution of one number, for reports."""
-    from numerate.apps.number_gaps import density
+    from numerate.apps.number_gaps import densities
 
     low, high = distribution.quantile([list(_SHOWN)])[0].tolist()
-    found = density(distribution, low, high, bins=_BINS)
+    (found,) = densities(distribution, [low], [high], bins=_BINS)
     return {name: [float(f"{value:.6g}") for value in values] for name, values in found.items()}
 
 

@@ -95,7 +95,7 @@ def _loaded(name: str) -> Any:
 def _check(console: Console, folder: Path, model: Any) -> Outcome:
     """The first part: the report is written to the folder and checked as `numerate check` does it."""
     from numerate.apps.check import CheckOptions, check_file
-    from numerate.apps.check_page import KEPT_TEXT, check_page
+    from numerate.apps.check_page import check_page
     from numerate.apps.check_reports import terminal_report
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -107,7 +107,7 @@ def _check(console: Console, folder: Path, model: Any) -> Outcome:
 
         judge = PlausibilityChecker(model, false_alarms=FALSE_ALARMS)
     console.print(_title("1. Which numbers of this report are wrong?"), Text(f"$ numerate check {report}\n"), sep="\n")
-    outcome = check_file(str(report), CheckOptions(), model=judge, keep_texts=KEPT_TEXT)
+    outcome = check_file(str(report), CheckOptions(), model=judge, excerpts=True)
     for line in terminal_report(outcome):
         console.print(line, soft_wrap=True)
     write_atomically(page, check_page(outcome))

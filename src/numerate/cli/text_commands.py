@@ -59,7 +59,7 @@ def find(
     from numerate.training.engines.places import is_folder
 
     if output is None and (len(files) > 1 or is_folder(files[0])):
-        raise BadInput(f"{', '.join(files)[:200]}: several files need --output FOLDER, or give one file")
+        raise BadInput(f"{', '.join(map(repr, files))[:200]}: several files need --output FOLDER, or give one file")
     with engine_of(engine, process_count(processes), ray_address) as runner:
         from numerate.cli.find_parts import find_in_files, find_to_stream
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from numerate.config import ConfigError
-from numerate.modeling.compact_storage import BITS, packed, unpacked, unpacked_layout
+from numerate.modeling.compact_storage import BITS, halved, unpacked, unpacked_layout
 from numerate.modeling.folder_checks import ArtefactError, is_inside
 from numerate.modeling.number_calibration import CALIBRATION_FILE
 from numerate.modeling.options import PlacementOptions, fill_defaults
@@ -76,7 +76,7 @@ class NumberModelConfig(PlacementOptions):
         fitted: Whether head and embedder were fitted to data or trained.
         trained: Whether the head was trained on numbers.
         max_tokens: The number of tokens at which training texts were cut; None if it is not known.
-        stored_bits: 8 if the weights are stored as whole numbers, see `numerate.modeling.compact_storage`; else None.
+        stored_bits: 8 if the backbone is stored as whole numbers, see `numerate.modeling.compact_storage`; else None.
     """
 
     kind: ClassVar[str] = "number-model"
@@ -164,7 +164,7 @@ def save_artefact(
     folder.mkdir(parents=True, exist_ok=True)
     # Clones: safetensors refuses tensors that share memory.
     clones = {key: value.detach().cpu().contiguous().clone() for key, value in tensors.items()}
-    save_file(clones if config.stored_bits is None else packed(clones), folder / WEIGHTS_FILE)
+    save_file(clones if config.stored_bits is None else halved(clones), folder / WEIGHTS_FILE)
     (folder / CONFIG_FILE).write_text(text, encoding="utf-8")
     (folder / "README.md").write_text(_card(config, citation, tags), encoding="utf-8")
 

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from numerate.processing.processor import NumberProcessor
 
 __all__ = [
-    "BITS", "COMPACT_FILE", "check_bits", "load_compact", "packed", "read_compact_layout", "rounded", "save_compact",
-    "unpacked", "unpacked_layout",
+    "BITS", "COMPACT_FILE", "check_bits", "halved", "load_compact", "packed", "read_compact_layout", "rounded",
+    "save_compact", "unpacked", "unpacked_layout",
 ]  # fmt: skip
 
 BITS = 8
@@ -77,6 +77,19 @@ def packed(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
         found[key] = steps.round().clamp(-_LARGEST, _LARGEST).to(torch.int8)
         found[key + _SCALE] = scale
     return found
+
+
+def halved(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Tensors with the large floating ones in bfloat16: few weights, which decide about the digits of a number.
+
+    Example:
+        >>> {key: value.dtype for key, value in halved({"a": torch.ones(32, 64), "b": torch.ones(3)}).items()}
+        {'a': torch.bfloat16, 'b': torch.float32}
+    """
+    return {
+        key: value.to(torch.bfloat16) if _is_packed(value) and value.element_size() > 2 else value
+        for key, value in state.items()
+    }
 
 
 def unpacked(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -23,14 +23,18 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from numerate.numerals.numeral import Numeral
+
 __all__ = [
     "ALARMS",
     "ALL",
     "CALIBRATION_FILE",
     "CELL",
     "MEASURES",
+    "PLAIN",
     "NumberCalibration",
     "fit_calibration",
+    "group_of",
     "read_calibration",
 ]
 
@@ -47,7 +51,9 @@ ALARMS = (
 )  # fmt: skip
 """Shares of right numbers whose scores are stored."""
 MAX_ABOUT = 500
-GROUPS = (ALL, *KINDS)
+PLAIN = "plain"
+"""Group of quantities without a unit, which surprise far more than those with one."""
+GROUPS = (ALL, *KINDS, PLAIN)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,10 +178,25 @@ def read_calibration(folder: Path) -> NumberCalibration | None:
         raise ArtefactError(f"{path}: {error}") from None
 
 
+def group_of(numeral: Numeral, *, cell: bool = False) -> str:
+    """The group in which a number's alarms are calibrated; `cell` if it stands in a row of a table.
+
+    Example:
+        >>> import numerate
+        >>> [group_of(each) for each in numerate.find("12 men ran 5 km in 1998")]
+        ['plain', 'quantity', 'year']
+    """
+    name = PLAIN if numeral.kind == "quantity" and numeral.unit is None else numeral.kind
+    return CELL + name if cell else name
+
+
 def _group(name: str, groups: Mapping[str, object]) -> str:
     """The group of a kind: its own, or the nearest that there is."""
-    plain = name.removeprefix(CELL)
-    wanted = (name, CELL + ALL, plain, ALL) if name.startswith(CELL) else (name, ALL)
+    own = name.removeprefix(CELL)
+    names = (PLAIN, "quantity") if own == PLAIN else (own,)
+    wanted = (*names, ALL)
+    if name.startswith(CELL):
+        wanted = (*(CELL + each for each in wanted), *wanted)
     return next((each for each in wanted if each in groups), ALL)
 
 

@@ -45,8 +45,8 @@ def tally_of(numerals: Sequence[Numeral]) -> Tally:
 
     Example:
         >>> from numerate.reading import find
-        >>> tally_of(find("In 1990, 28 km (27 mi) of it cost 5% more."))
-        Tally(values=3, times=1, units=2, percents=1, money=0, late=False, small=False, falls=True)
+        >>> tally_of(find("In 1990, 28 km (27 mi) and 12 km of it cost 5% more."))
+        Tally(values=4, times=1, units=3, percents=1, money=0, late=False, small=True, falls=True)
     """
     values = times = units = percents = money = 0
     late = small = falls = False

@@ -10,7 +10,7 @@ INTERNAL = "internal error; the log of the service says where"
 """All that a client is told about a fault of the service: the message of an error may quote other requests."""
 
 
-class Refusal(NumerateError):  # noqa: N818 (it names what the client gets)
+class Refusal(NumerateError, RuntimeError):  # noqa: N818 (it names what the client gets)
     """A request that is answered with an error status and one line.
 
     Args:
