@@ -132,7 +132,7 @@ def test_a_bad_file_does_not_stop_the_others(texts: Path, tmp_path: Path, capfd:
         (["find", "-", "-o", "out"], "standard input has no name for --output"),
         (["stats", "memory://none/"], "memory://none/: no such folder or bucket"),
         (["stats", "TEXTS", "--tables", "--processes", "2"], "--tables counts in one process"),
-        (["check", "memory://none/a.txt", "--no-model"], "memory://none/a.txt: no such file, folder or bucket"),
+        (["check", "memory://none/a.txt", "--no-model"], "'memory://none/a.txt': no such file, folder or bucket"),
         (["prepare", "masked-lm", "--scale", "tiny", "--data", "memory://none/a.txt"], "memory://none/a.txt: no such"),
         (["find", "TEXTS/a.txt", "--engine", "ray", "--ray-address", "localhost:1"], "localhost:1: no answer"),
     ],

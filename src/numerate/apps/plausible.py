@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -310,9 +311,15 @@ def _finding(each: Judgement, unit: Unit, document: Document) -> Finding | None:
         evidence |= {"density": dict(each.density), "value": float(numeral.written)}
     if best is not None and best[0].unit is None:
         evidence["expected"] = float(best[0].written)
-    rule = RULE if best is None else SLIP_RULE
+    rule, written = RULE if best is None else SLIP_RULE, numeral.text
+    if best is not None and best[0].unit is not None and "cell" not in place and numeral.unit is not None:
+        # The correction has a unit, so that what it replaces has one, too.
+        behind = re.match(rf"[\s-]?{re.escape(numeral.unit)}\b", unit.text[numeral.end :])
+        if behind is not None:
+            written += behind[0]
+            place["span"] = (place["span"][0], place["span"][1] + behind.end())
     return Finding(
-        rule=rule, message=said, written=numeral.text, meant=meant, probability=each.probability, evidence=evidence,
+        rule=rule, message=said, written=written, meant=meant, probability=each.probability, evidence=evidence,
         **place,
     )  # fmt: skip
 
