@@ -7,7 +7,7 @@ import io
 import sys
 import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from numerate.errors import BadInput
 from numerate.training.engines.places import PlaceError, is_remote, open_place
@@ -53,7 +53,7 @@ def open_bytes(path: str) -> BinaryIO:
         return sys.stdin.buffer
     if is_remote(path):
         try:
-            return open_place(path)
+            return cast("BinaryIO", open_place(path))
         except PlaceError as error:
             raise BadInput(str(error)) from None
     if "\0" in path:
