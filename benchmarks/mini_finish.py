@@ -252,6 +252,7 @@ numbers of a report (`numerate check`) and fills gaps (`numerate fill`). English
 
 ```python
 import numerate
+
 model = numerate.from_pretrained("models/numerate-mini")
 model.predict("The tower is [NUM] metres tall.").interval(0.9)
 ```
