@@ -35,9 +35,9 @@ class RayEngine:
 
     def results(self, work: Callable[[P], R], parts: Iterable[P | Here[R]]) -> Iterator[R]:
         """The result of each part, in the order of the parts; see `numerate.training.engines.local.Engine`."""
-        import ray
-        from ray.data import DataContext
-        from ray.exceptions import RayError
+        import ray  # type: ignore[import-not-found]  (an extra)
+        from ray.data import DataContext  # type: ignore[import-not-found]  (an extra)
+        from ray.exceptions import RayError  # type: ignore[import-not-found]  (an extra)
 
         carried = list(parts)
         if any(isinstance(part, Here) for part in carried):
@@ -95,8 +95,8 @@ def ray_engine(address: str | None = None, processes: int = 1) -> Iterator[RayEn
     logging.getLogger("ray._private.authentication").setLevel(logging.ERROR)
     os.environ.setdefault("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")
     try:
-        import ray
-        import ray.data
+        import ray  # type: ignore[import-not-found]  (an extra)
+        import ray.data  # type: ignore[import-not-found]  (an extra)
     except ImportError as error:
         raise BadInput(f"--engine ray needs Ray Data: pip install 'numerate[ray]' ({error})") from None
     if ray.is_initialized():
