@@ -88,3 +88,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.section("skipped, but not listed in tests/needs_shared.txt", red=True)
         for nodeid in sorted(_unlisted):
             terminalreporter.line(nodeid)
+
+
+@pytest.fixture(autouse=True)
+def _no_default_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What tests find must not depend on the model that comes with the repository."""
+    monkeypatch.setenv("NUMERATE_MODEL", "none")
