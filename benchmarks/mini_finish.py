@@ -233,8 +233,11 @@ def write_card(output: Path, recipe: dict[str, Any], figures: dict[str, Any]) ->
         key: "–" if value is None else f"{value:.3f}" for key, value in small.items() if not isinstance(value, dict)
     }
     weights = meta["base"]["sha256"][:16]
-    said = [f"{name} {each['as shipped']['0.05']:.3f} and {each['after --calibrate']['0.05']:.3f}"
-            for name, each in figures["false alarms"].items()]  # fmt: skip
+    said = [
+        f"{name} {each['as shipped']['0.05']:.3f} and {each['after --calibrate']['0.05']:.3f}"
+        for name, each in figures["false alarms"].items()
+        if each["after --calibrate"] is not None
+    ]
     alarms = ", ".join(said)
     twin = f" (a twin without a sense of numbers {figures['twin']['hit_1']:.3f})" if "twin" in figures else ""
     output.joinpath("README.md").write_text(

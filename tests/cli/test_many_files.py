@@ -134,12 +134,9 @@ def test_a_bad_file_does_not_stop_the_others(texts: Path, tmp_path: Path, capfd:
         (["stats", "TEXTS", "--tables", "--processes", "2"], "--tables counts in one process"),
         (["check", "memory://none/a.txt", "--no-model"], "'memory://none/a.txt': no such file, folder or bucket"),
         (["prepare", "masked-lm", "--scale", "tiny", "--data", "memory://none/a.txt"], "memory://none/a.txt: no such"),
-        (["find", "TEXTS/a.txt", "--engine", "ray", "--ray-address", "localhost:1"], "localhost:1: no answer"),
     ],
 )  # fmt: skip
 def test_one_line_for_bad_places(words: list[str], said: str, texts: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    if "ray" in words:
-        pytest.importorskip("ray", reason="Ray is an extra: pip install 'numerate[ray]'")
     words = [word.replace("TEXTS", str(texts)) for word in words]
     assert exit_code(lambda: app(words, standalone_mode=False)) == 2
     lines = capfd.readouterr().err.splitlines()

@@ -15,11 +15,15 @@ import pytest
 from numerate.errors import BadInput
 from numerate.training.engines.local import engine_of
 
-pytest.importorskip("ray.data", reason="Ray is an extra: pip install 'numerate[ray]'")
+pytestmark = pytest.mark.slow  # Ray is an extra that the set-up of the tests does not install
 RUNS = Path(__file__).parent.parent / "ray_runs.py"
 
 
-@pytest.mark.slow
+@pytest.fixture(autouse=True)
+def _needs_ray() -> None:
+    pytest.importorskip("ray.data", reason="Ray is an extra: pip install 'numerate[ray]'")
+
+
 def test_ray_gives_the_same_bytes_and_loses_nothing(tmp_path: Path) -> None:
     paths = os.pathsep.join(sys.path)
     done = subprocess.run(
