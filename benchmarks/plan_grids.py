@@ -7,7 +7,9 @@ training of each row. Beside them, a part may have:
     encoding   for luna-table2: rows are encodings, and --data is given
     settings   fields of every trial, over those of the scale
     options    for a task: fields of every trial; `{data}`, `{model}` stand for folders
-    rates      for a task: learning rates; each is tried on the whole budget, or a `share` of it
+    rates      learning rates; each is tried on the whole budget, or a `share` of it
+    fields     of a table's every trial, over those of the table
+    name       of the folder of results, where two parts are of one table
     seeds      the most seeds that are ever wanted (3)
     tries      for `plan` alone: how many rates are tried, and on which share of the budget
     makes      models that rows of other parts start from, by the same names, as `luna@distilled`
@@ -56,14 +58,19 @@ def grids_of(part: dict[str, Any], data: str | Path, scale: str, starts: dict[st
     own = {"models": (model,), "encoders": rows, "data": folder, "corpora": ("units",)}
     options = options or Options(scale=scale, seeds=seeds, **own)
     grids = list(tables[table]().grids(table, options))
-    if table == "xval-table5":
-        rates = grids[0].rates if scale != "tiny" else (1e-3, 3e-3)
-        fields = part.get("fields", {})
-        grids = [
-            dataclasses.replace(grid, rate_share=1.0, rates=rates, trial=dataclasses.replace(grid.trial, **fields))
-            for grid in grids
-        ]
-    return grids
+    is_planets, tiny = table == "xval-table5", scale == "tiny"
+    share = part.get("share", 1.0 if is_planets else None)
+    rates = ((1e-3, 3e-3) if is_planets else None) if tiny else part.get("rates")
+    return [
+        dataclasses.replace(
+            grid,
+            rates=tuple(rates or grid.rates),
+            rate_share=grid.rate_share if share is None else share,
+            trial=dataclasses.replace(grid.trial, **({} if tiny else part.get("fields", {}))),
+            name=part.get("name", grid.name),
+        )
+        for grid in grids
+    ]
 
 
 def _task_grid(part: dict[str, Any], data: str | Path, scale: str, seeds: int) -> Grid:
