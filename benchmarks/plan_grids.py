@@ -9,6 +9,7 @@ training of each row. Beside them, a part may have:
     options    for a task: fields of every trial; `{data}`, `{model}` stand for folders
     rates      learning rates; each is tried on the whole budget, or a `share` of it
     fields     of a table's every trial, over those of the table
+    row_fields of the trials of a row, as `{p10: {precision: bf16}}`
     name       of the folder of results, where two parts are of one table
     seeds      the most seeds that are ever wanted (3)
     tries      for `plan` alone: how many rates are tried, and on which share of the budget
@@ -67,6 +68,9 @@ def grids_of(part: dict[str, Any], data: str | Path, scale: str, starts: dict[st
             rates=tuple(rates or grid.rates),
             rate_share=grid.rate_share if share is None else share,
             trial=dataclasses.replace(grid.trial, **({} if tiny else part.get("fields", {}))),
+            encodings={
+                name: fields | part.get("row_fields", {}).get(name, {}) for name, fields in grid.encodings.items()
+            },
             name=part.get("name", grid.name),
         )
         for grid in grids
