@@ -159,6 +159,8 @@ def tables(options: argparse.Namespace) -> None:
     restore_all(options.data)
     starts = starts_of(plan, output, options.data, options.scale)
     for name, part in plan["parts"].items():
+        if options.parts and name not in options.parts:
+            continue
         grids = [grid for grid in grids_of(part, options.data, options.scale, starts) if read_results(grid, output)]
         for index, grid in enumerate(grids):
             if not grid.task_class.shares_files:  # theirs come with the results, and would take minutes
@@ -172,7 +174,7 @@ def tables(options: argparse.Namespace) -> None:
             grids[index] = dataclasses.replace(grid, encodings={each: grid.encodings[each] for each in there})
         if not grids:
             print(f"{name}: no results")
-        elif "task" in part or "fields" in part:
+        elif "task" in part or part.get("compared"):
             print(*write_comparison(grids[0], output), sep="\n")
         else:
             settings = Options(output=str(output), scale=options.scale, data=options.data)
@@ -195,6 +197,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--no-starts", action="store_true", help="for run: models to start from do not come back")
     parser.add_argument("--minutes", type=float, default=9.3, help="for run: time limit, start and packing included")
     parser.add_argument("--processes", type=int, default=7, help="trainings side by side")
+    parser.add_argument("--parts", nargs="+", help="for tables: parts of the plan, all by default")
     parser.add_argument("--scale", default="small", help="small, or tiny to try it")
     parser.add_argument("--alone", action="store_true", help="without NVIDIA's multi-process service")
     options = parser.parse_args(arguments)

@@ -10,6 +10,7 @@ training of each row. Beside them, a part may have:
     rates      learning rates; each is tried on the whole budget, or a `share` of it
     fields     of a table's every trial, over those of the table
     row_fields of the trials of a row, as `{p10: {precision: bf16}}`
+    compared   whether the rows are shown as a comparison instead of the table
     name       of the folder of results, where two parts are of one table
     seeds      the most seeds that are ever wanted (3)
     tries      for `plan` alone: how many rates are tried, and on which share of the budget
