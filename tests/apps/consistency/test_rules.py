@@ -30,6 +30,11 @@ def found(text: str) -> list[tuple[str, str, str | None]]:
     [
         ("The lake is 28 km (27 mi) long.", ("conversion", "27 mi", "17 mi")),
         ("It was 6 ft 2 in (1.98 m) tall.", ("conversion", "1.98 m", "1.88 m")),
+        ("He is 1.80 m (6 ft 11 in) tall.", ("conversion", "6 ft 11 in", "5 ft 11 in")),
+        (
+            "The meeting began at 10:05 a.m. and ended at 1:20 p.m., after two hours and 15 minutes.",
+            ("difference", "two hours and 15 minutes", "3 h 15 min"),
+        ),
         ("There were 12 men and 15 women, 28 people in all.", ("sum", "28", "27")),
         ("Revenue rose 10 % from 50 to 65 million euros.", ("percent", "10 %", "30 %")),
         ("He reigned from 1990 to 2005, 25 years in all.", ("difference", "25 years", "15 years")),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from numerate.apps.findings import Finding
 from numerate.numerals.numeral import render
+from numerate.numerals.unit_factors import measure_of
 from numerate.registry import Registry
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def finding_at(
 def written_like(quantity: Quantity, value: float) -> str:
     """Another value in the style of the quantity, with its unit: `17 mi` for 17.4 and `27 mi`."""
     if len(quantity.numerals) != 1:
-        return f"{value:.4g}{f' {quantity.unit}' if quantity.unit else ''}"
+        return _in_two_units(quantity, value) or f"{value:.4g}{f' {quantity.unit}' if quantity.unit else ''}"
     numeral = quantity.numerals[0]
     try:
         number = render(numeral.style, value)
@@ -97,6 +98,19 @@ def written_like(quantity: Quantity, value: float) -> str:
         number = plain(value)
     left, right = numeral.start - quantity.start, numeral.end - quantity.start
     return quantity.text[:left] + number + quantity.text[right:]
+
+
+def _in_two_units(quantity: Quantity, value: float) -> str | None:
+    """`5 ft 11 in` for 5.91 and `6 ft 11 in`; None for other quantities than two whole numbers with units."""
+    units = [numeral.unit for numeral in quantity.numerals]
+    sizes = [measure_of(unit) for unit in units if unit is not None]
+    if len(units) != 2 or len(sizes) != 2 or sizes[0] is None or sizes[1] is None or not 0 < value < 1e6:
+        return None
+    count = round(sizes[0].factors[0] / sizes[1].factors[0])
+    if count < 2 or sizes[0].powers != sizes[1].powers:
+        return None
+    large, small = divmod(round(value * count), count)
+    return f"{large} {units[0]} {small} {units[1]}"
 
 
 def plain(value: float) -> str:
