@@ -52,6 +52,8 @@ def found(text: str) -> list[tuple[str, str, str | None]]:
         ("It fell 10% from 50 to 45, or rather rose 10% from 50 to 45.", ("percent", "10%", "10%")),
         ("Sales doubled from 4 to 9 tonnes.", ("percent", "9 tonnes", "8 tonnes")),
         ("Take 1.5 g (150 mg) a day.", ("conversion", "150 mg", "1500 mg")),
+        ("The dose is 9 µg (0.09 mg).", ("conversion", "0.09 mg", "0.009 mg")),
+        ("The film runs from 20:00 to 22:20, 3 hours.", ("difference", "3 hours", "2.3 hours")),
         ("Two thirds of the 150 members (75) voted.", ("percent", "75", "100")),
         ("In the sample, 15 of 12 tubes were broken.", ("percent", "15", None)),
         ("They bought 12 chairs at $45 each for $450.", ("product", "$450", "$540")),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from numerate.apps.findings import Finding
 from numerate.numerals.numeral import render
 from numerate.numerals.unit_factors import measure_of
+from numerate.reading import find
 from numerate.registry import Registry
 
 if TYPE_CHECKING:
@@ -21,6 +23,9 @@ __all__ = ["Rule", "finding_at", "matches", "plain", "rules", "written_like"]
 
 rules: Registry[Any] = Registry("rule", "numerate.apps.consistency")
 """All rules by their ids; a new one is one file in this folder with `@rules.register("id")`."""
+MOST_ROUNDING = 0.05
+"""Relative error by which a correction may be rounded to the decimals of what it replaces."""
+MOST_DECIMALS = 12
 
 
 class Rule:
@@ -93,11 +98,23 @@ def written_like(quantity: Quantity, value: float) -> str:
         return _in_two_units(quantity, value) or f"{value:.4g}{f' {quantity.unit}' if quantity.unit else ''}"
     numeral = quantity.numerals[0]
     try:
-        number = render(numeral.style, value)
+        number = _rendered(numeral.style, value)
     except (ValueError, OverflowError):
         number = plain(value)
     left, right = numeral.start - quantity.start, numeral.end - quantity.start
     return quantity.text[:left] + number + quantity.text[right:]
+
+
+def _rendered(style: Any, value: float) -> str:
+    """The value in a style, with more decimals where rounding would make it another one: 0.009 in the style of 0.09."""
+    number = render(style, value)
+    while style.family == "decimal" and style.decimals < MOST_DECIMALS:
+        read = find(number)
+        if len(read) != 1 or abs(read[0].value - value) <= MOST_ROUNDING * abs(value):
+            break
+        style = dataclasses.replace(style, decimals=style.decimals + 1, anchor=None)
+        number = render(style, value)
+    return number
 
 
 def _in_two_units(quantity: Quantity, value: float) -> str | None:
