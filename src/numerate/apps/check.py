@@ -70,7 +70,8 @@ def check(
     """Finds numbers that contradict each other, or that look wrong.
 
     Args:
-        what: A text, a path (`pathlib.Path`), a list of records (dictionaries), a DataFrame, or a `Document`.
+        what: A text, a path (`pathlib.Path`), a list of records (dictionaries), a DataFrame, or a `Document`. A text
+            is read as sentences; tables in Markdown or CSV are read from files only.
         model: What judges whether numbers are plausible: a `NumberModel`, its folder or Hub id, or a checker. By
             default the model of the environment variable NUMERATE_MODEL, or `models/numerate-mini` of the repository;
             where there is none, the logger `numerate` says so once, and only rules and distributions of columns are
