@@ -10,6 +10,8 @@ from doc_pages import ROOT, blocks, commands, run_python
 from tiny_models import new_backbone, tokenizer_of
 from typer.testing import CliRunner
 
+import numerate
+from numerate.apps.plausible import PlausibilityChecker
 from numerate.cli.app import app
 
 if TYPE_CHECKING:
@@ -30,6 +32,16 @@ def test_it_fits_a_few_screens_and_has_examples() -> None:
 def test_python_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     run_python(README, {"backbone": new_backbone("bert"), "tokenizer": tokenizer_of("bert")})
+
+
+def test_what_check_finds_with_the_model_of_a_clone() -> None:
+    """A reader of a clone has that model: what it says of a number must not contradict what a rule says."""
+    model = PlausibilityChecker(numerate.from_pretrained(str(README.parent / "models/numerate-mini")))
+    found = numerate.check("The lake is 28 km (27 mi) long, 45 m (148 ft) deep.", model=model)
+    assert [(each.written, each.meant) for each in found] == [("27 mi", "17 mi")]
+    # A unit that looks wrong is replaced together with its number, in a cell as in a text.
+    (first, *_) = numerate.check([{"way": "28 km (27 mi)"}, {"way": "none"}], model=model)
+    assert (first.written, first.meant, first.passage) == ("27 mi", "27 km", "28 km (27 mi)")
 
 
 def write_inputs(folder: Path) -> None:

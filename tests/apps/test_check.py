@@ -68,15 +68,16 @@ def test_a_frame_of_pandas() -> None:
 def test_a_model_is_asked_too() -> None:
     class Model:
         def check(self, document: Document) -> list[Finding]:
-            odd = {"28": (12, 14), "27": (19, 21)}  # 27 is part of what the conversion marks
+            # 27 is part of what the conversion marks, and 28 is what it compares with.
+            odd = {"28": (12, 14), "27": (19, 21), "9": (len(TEXT) + 7, len(TEXT) + 8)}
             return [
                 Finding(rule="plausible-slip", message="Odd.", written=written, span=span, probability=0.4)
                 for written, span in odd.items()
             ]
 
-    found = check(TEXT, model=Model())
+    found = check(f"{TEXT} It is 9 m deep.", model=Model())
     assert [each.rule for each in found] == ["conversion", "sum", "plausible-slip"]
-    assert found[-1].line == 1 and found[-1].severity == "note"
+    assert found[-1].written == "9" and found[-1].line == 1 and found[-1].severity == "note"
 
 
 @pytest.mark.parametrize(

@@ -73,12 +73,28 @@ def test_bad_input_is_one_line_that_quotes_it(models: list[str], tmp_path: Path)
         (TEXT, {"swap": ["7", "abc"]}, "--swap must be one number, got 'abc'"),
         (TEXT, {"swap": ["7 or 8"]}, "--swap must be one number, got '7 or 8'"),
         (TEXT + " word" * 2000, {}, r"bare cannot read \d+ tokens: "),
-        (TEXT, {"model": [str(tmp_path / "nowhere")]}, r"cannot load .*nowhere: "),
+        (
+            TEXT,
+            {"model": [str(tmp_path / "nowhere")]},
+            r"cannot load .*nowhere: there is no such folder, and it is no Hub",
+        ),
     ]
     for text, options, message in cases:
         with pytest.raises(BadInput, match=message) as raised:
             fill(text, **{"model": models} | options)
         assert "\n" not in str(raised.value)
+
+
+def test_a_hub_that_does_not_answer_is_one_line_that_names_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    class ConnectError(Exception):
+        """As HTTP libraries have it: no OSError."""
+
+    def file_exists(*_: Any) -> bool:
+        raise ConnectError("[Errno -2] Name or service not known")
+
+    monkeypatch.setattr("huggingface_hub.file_exists", file_exists)
+    with pytest.raises(BadInput, match=r"^cannot load nowhere: .*'nowhere', and the Hub says: \[Errno -2\] Name"):
+        fill(TEXT, model=["nowhere"])
 
 
 def test_command_writes_json(models: list[str]) -> None:

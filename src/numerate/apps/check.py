@@ -70,7 +70,8 @@ def check(
     """Finds numbers that contradict each other, or that look wrong.
 
     Args:
-        what: A text, a path (`pathlib.Path`), a list of records (dictionaries), a DataFrame, or a `Document`.
+        what: A text, a path (`pathlib.Path`), a list of records (dictionaries), a DataFrame, or a `Document`. A text
+            is read as sentences; tables in Markdown or CSV are read from files only.
         model: What judges whether numbers are plausible: a `NumberModel`, its folder or Hub id, or a checker. By
             default the model of the environment variable NUMERATE_MODEL, or `models/numerate-mini` of the repository;
             where there is none, the logger `numerate` says so once, and only rules and distributions of columns are
@@ -212,6 +213,7 @@ def one_for_a_place(findings: Iterable[Finding]) -> list[Finding]:
         if known is None or (finding.rule in rules, finding.probability) > (known.rule in rules, known.probability):
             best[key] = finding
     # A rule marks `27 mi`, a model `27`, a distribution the whole cell: the same number must not be reported twice.
+    # The numbers that a rule compares with (`28 km`) are taken too: a model finds them odd only beside the wrong one.
     taken: dict[Any, list[tuple[int, int]]] = defaultdict(list)
     kept: set[int] = set()
     for finding in sorted(best.values(), key=lambda each: (each.rule not in rules, -each.probability)):
@@ -219,8 +221,16 @@ def one_for_a_place(findings: Iterable[Finding]) -> list[Finding]:
         is_sure = finding.rule in rules
         if is_sure or not any(start < other and begin < end for begin, other in taken[finding.cell]):
             taken[finding.cell].append((start, end))
+            if is_sure:
+                taken[finding.cell] += _compared_with(finding)
             kept.add(id(finding))
     return [finding for finding in best.values() if id(finding) in kept]
+
+
+def _compared_with(finding: Finding) -> list[tuple[int, int]]:
+    """Spans of the numbers that a rule compared the wrong one with; rules of plugins may have other evidence."""
+    others = [each for each in finding.evidence.get("others", ()) if isinstance(each, Mapping)]
+    return [(each["start"], each["end"]) for each in others if "start" in each and "end" in each]
 
 
 def count_numbers(document: Document) -> int:

@@ -211,12 +211,19 @@ def load_model(name: Any, recipe: str = "subwords") -> Any:
         return name
     name = str(name)
     import torch
+    from huggingface_hub.errors import HFValidationError
+    from huggingface_hub.utils import validate_repo_id
     from transformers import AutoModelForMaskedLM, AutoTokenizer
 
     from numerate.modeling.artefact import CONFIG_FILE, ArtefactError
     from numerate.modeling.attaching import attach, from_pretrained
     from numerate.modeling.folder_checks import check_base_folder, check_finite
 
+    if not Path(name).exists():
+        try:
+            validate_repo_id(name)
+        except HFValidationError:
+            raise BadInput(f"cannot load {name}: there is no such folder, and it is no Hub id") from None
     try:
         if (Path(name) / CONFIG_FILE).is_file() or _is_ours_on_hub(name):
             return from_pretrained(name, dtype=torch.float32).eval()
@@ -251,9 +258,12 @@ def _shares(model: Any, name: str, texts: list[str]) -> Any:
 
 
 def _is_ours_on_hub(name: str) -> bool:
-    """Whether a Hub id is a model of ours, as far as the local cache or the Hub knows."""
+    """Whether a Hub id is a model of ours, as far as the local cache or the Hub knows.
+
+    Raises:
+        BadInput: It is not in the cache, and the Hub cannot be asked.
+    """
     from huggingface_hub import try_to_load_from_cache
-    from huggingface_hub.errors import HFValidationError
 
     from numerate.modeling.artefact import CONFIG_FILE
 
@@ -265,8 +275,11 @@ def _is_ours_on_hub(name: str) -> bool:
         from huggingface_hub import file_exists
 
         return bool(file_exists(name, CONFIG_FILE))
-    except (HFValidationError, OSError, ValueError, RuntimeError):  # no Hub id, no network, no such model
-        return False
+    except Exception as error:  # of the network: the classes differ between versions of huggingface_hub
+        if isinstance(try_to_load_from_cache(name, "config.json"), str):
+            return False  # a language model without our parts
+        said = " ".join(str(error).split())[:200]
+        raise BadInput(f"there is no such folder, the cache does not have {name!r}, and the Hub says: {said}") from None
 
 
 def _word(model: Any, token: int) -> str:

@@ -277,15 +277,17 @@ def _finding(each: Judgement, unit: Unit, document: Document) -> Finding | None:
     """What is reported of a number; None for one that is not inside of a cell."""
     numeral = each.numeral
     place: dict[str, Any]
-    if unit.cells is not None:
+    if unit.cells is not None and unit.row is not None:
         cell = unit.cells.cell_at(numeral.start, numeral.end)
         if cell is None:  # in the caption or a header
             return None
         column, start, end = cell
         key = document.header[column] if column < len(document.header) else None
         place = {"cell": (unit.row, column), "span": (start, end), "key": key}
+        after = document.rows[unit.row - document.first_row][column][end:]
     else:
         place = {"span": (unit.start + numeral.start, unit.start + numeral.end)}
+        after = unit.text[numeral.end :]
     low, high = each.interval
     # A correction that the model itself finds unusual is none.
     usual = [
@@ -312,9 +314,9 @@ def _finding(each: Judgement, unit: Unit, document: Document) -> Finding | None:
     if best is not None and best[0].unit is None:
         evidence["expected"] = float(best[0].written)
     rule, written = RULE if best is None else SLIP_RULE, numeral.text
-    if best is not None and best[0].unit is not None and "cell" not in place and numeral.unit is not None:
-        # The correction has a unit, so that what it replaces has one, too.
-        behind = re.match(rf"[\s-]?{re.escape(numeral.unit)}\b", unit.text[numeral.end :])
+    if best is not None and best[0].unit is not None and numeral.unit is not None:
+        # The correction has a unit, so that what it replaces has one, too; in a table it may stand in the header alone.
+        behind = re.match(rf"[\s-]?{re.escape(numeral.unit)}\b", after)
         if behind is not None:
             written += behind[0]
             place["span"] = (place["span"][0], place["span"][1] + behind.end())

@@ -30,6 +30,11 @@ def found(text: str) -> list[tuple[str, str, str | None]]:
     [
         ("The lake is 28 km (27 mi) long.", ("conversion", "27 mi", "17 mi")),
         ("It was 6 ft 2 in (1.98 m) tall.", ("conversion", "1.98 m", "1.88 m")),
+        ("He is 1.80 m (6 ft 11 in) tall.", ("conversion", "6 ft 11 in", "5 ft 11 in")),
+        (
+            "The meeting began at 10:05 a.m. and ended at 1:20 p.m., after two hours and 15 minutes.",
+            ("difference", "two hours and 15 minutes", "3 h 15 min"),
+        ),
         ("There were 12 men and 15 women, 28 people in all.", ("sum", "28", "27")),
         ("Revenue rose 10 % from 50 to 65 million euros.", ("percent", "10 %", "30 %")),
         ("He reigned from 1990 to 2005, 25 years in all.", ("difference", "25 years", "15 years")),
@@ -47,6 +52,8 @@ def found(text: str) -> list[tuple[str, str, str | None]]:
         ("It fell 10% from 50 to 45, or rather rose 10% from 50 to 45.", ("percent", "10%", "10%")),
         ("Sales doubled from 4 to 9 tonnes.", ("percent", "9 tonnes", "8 tonnes")),
         ("Take 1.5 g (150 mg) a day.", ("conversion", "150 mg", "1500 mg")),
+        ("The dose is 9 µg (0.09 mg).", ("conversion", "0.09 mg", "0.009 mg")),
+        ("The film runs from 20:00 to 22:20, 3 hours.", ("difference", "3 hours", "2.3 hours")),
         ("Two thirds of the 150 members (75) voted.", ("percent", "75", "100")),
         ("In the sample, 15 of 12 tubes were broken.", ("percent", "15", None)),
         ("They bought 12 chairs at $45 each for $450.", ("product", "$450", "$540")),

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from numerate.apps.findings import Finding
 from numerate.numerals.numeral import render
+from numerate.numerals.unit_factors import measure_of
+from numerate.reading import find
 from numerate.registry import Registry
 
 if TYPE_CHECKING:
@@ -20,6 +23,9 @@ __all__ = ["Rule", "finding_at", "matches", "plain", "rules", "written_like"]
 
 rules: Registry[Any] = Registry("rule", "numerate.apps.consistency")
 """All rules by their ids; a new one is one file in this folder with `@rules.register("id")`."""
+MOST_ROUNDING = 0.05
+"""Relative error by which a correction may be rounded to the decimals of what it replaces."""
+MOST_DECIMALS = 12
 
 
 class Rule:
@@ -89,14 +95,39 @@ def finding_at(
 def written_like(quantity: Quantity, value: float) -> str:
     """Another value in the style of the quantity, with its unit: `17 mi` for 17.4 and `27 mi`."""
     if len(quantity.numerals) != 1:
-        return f"{value:.4g}{f' {quantity.unit}' if quantity.unit else ''}"
+        return _in_two_units(quantity, value) or f"{value:.4g}{f' {quantity.unit}' if quantity.unit else ''}"
     numeral = quantity.numerals[0]
     try:
-        number = render(numeral.style, value)
+        number = _rendered(numeral.style, value)
     except (ValueError, OverflowError):
         number = plain(value)
     left, right = numeral.start - quantity.start, numeral.end - quantity.start
     return quantity.text[:left] + number + quantity.text[right:]
+
+
+def _rendered(style: Any, value: float) -> str:
+    """The value in a style, with more decimals where rounding would make it another one: 0.009 in the style of 0.09."""
+    number = render(style, value)
+    while style.family == "decimal" and style.decimals < MOST_DECIMALS:
+        read = find(number)
+        if len(read) != 1 or abs(read[0].value - value) <= MOST_ROUNDING * abs(value):
+            break
+        style = dataclasses.replace(style, decimals=style.decimals + 1, anchor=None)
+        number = render(style, value)
+    return number
+
+
+def _in_two_units(quantity: Quantity, value: float) -> str | None:
+    """`5 ft 11 in` for 5.91 and `6 ft 11 in`; None for other quantities than two whole numbers with units."""
+    units = [numeral.unit for numeral in quantity.numerals]
+    sizes = [measure_of(unit) for unit in units if unit is not None]
+    if len(units) != 2 or len(sizes) != 2 or sizes[0] is None or sizes[1] is None or not 0 < value < 1e6:
+        return None
+    count = round(sizes[0].factors[0] / sizes[1].factors[0])
+    if count < 2 or sizes[0].powers != sizes[1].powers:
+        return None
+    large, small = divmod(round(value * count), count)
+    return f"{large} {units[0]} {small} {units[1]}"
 
 
 def plain(value: float) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from numerate.apps.consistency.base import Rule, plain, rules
+from numerate.apps.consistency.cell_style import like_cell
 from numerate.apps.consistency.repeats import is_slip
 from numerate.apps.findings import Finding
 
@@ -122,7 +123,7 @@ def _share_finding(document: Document, row: int, column: int, counted: int, expe
         rule="total",
         message=message,
         written=written,
-        meant=plain(round(expected, 2)),
+        meant=like_cell(document.rows, row, column, expected),
         cell=(row + document.first_row, column),
         key=key,
         probability=0.93,
@@ -228,12 +229,13 @@ def _finding(document: Document, table: NumberTable, row: int, column: int, best
     whole, probability = best
     written = document.rows[row][column].strip()
     key = document.header[column]
-    message = f"The cells of {key!r} add up to {plain(round(whole, 6))}, not {written}."
+    meant = like_cell(document.rows, row, column, round(whole, 6))
+    message = f"The cells of {key!r} add up to {meant}, not {written}."
     return Finding(
         rule="total",
         message=message,
         written=written,
-        meant=plain(round(whole, 6)),
+        meant=meant,
         cell=(row + document.first_row, column),
         key=key,
         probability=probability,

@@ -129,7 +129,7 @@ class Differences(Rule):
             return
         if abs(expected - d.value) <= slack + 0.02 * expected or _fits_others(sentence, d, unit_days, slack):
             return
-        meant = round(expected)
+        meant = expected if a.group == "clock" else round(expected)
         message = f"From {a.text} to {b.text} are {written_like(d, meant)}, not {d.text}."
         yield finding_at("difference", d, message, meant=meant, others=[a, b])
 

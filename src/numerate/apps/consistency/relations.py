@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from numerate.apps.consistency.base import Rule, plain, rules
+from numerate.apps.consistency.base import Rule, rules
+from numerate.apps.consistency.cell_style import like_cell
 from numerate.apps.consistency.relation_candidates import LEARN_ROWS, Candidate, candidates_of, is_named, is_span
 from numerate.apps.findings import Finding
 
@@ -186,15 +187,13 @@ def _culprit(findings: list[Finding]) -> Finding:
 
 def _finding(document: Document, relation: Relation, row: int, actual: float, expected: float) -> Finding:
     written = document.rows[row][relation.target].strip()
-    message = (
-        f"{relation.text} holds in {relation.share:.0%} of the rows; here "
-        f"it gives {plain(round(expected, 4))}, not {written}."
-    )
+    meant = like_cell(document.rows, row, relation.target, round(expected, 9))
+    message = f"{relation.text} holds in {relation.share:.0%} of the rows; here it gives {meant}, not {written}."
     return Finding(
         rule="relation",
         message=message,
         written=written,
-        meant=plain(round(expected, 4)),
+        meant=meant,
         cell=(row + document.first_row, relation.target),
         key=document.header[relation.target],
         probability=0.92 if relation.kind != "ratio" else 0.85,
