@@ -248,8 +248,8 @@ class NumberSide(Side):
 
     def trainer(self) -> Any:
         """The trainer that `numerate train` builds."""
-        self.model.labelled_logits = self.labelled
-        run = dataclasses.replace(self.run, training=self.setting.arguments(self.compiled))
+        options = self.setting.arguments(self.compiled, labelled_logits=self.labelled)
+        run = dataclasses.replace(self.run, training=options)
         arguments, own = training_arguments(run, self.setting.folder / "ours")
         trainer = build_trainer(self.ready, arguments, **own)
         trainer.remove_callback(Lines)

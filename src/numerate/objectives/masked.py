@@ -140,7 +140,9 @@ class Masked(Objective):
         if self.learns_slots and config.hide_slot and config.joint:
             labels = self._with_slots(labels, hidden.inputs, masked, vocabulary)
         share = 1.0 if batch.get("number_wanted") is not None else config.number_ratio
-        return Task(hidden.inputs, labels, hidden.targets, masked, hidden.source, table, share)
+        # With `hide_slot` numbers have labels, too: not more than their tokens.
+        tokens = min(1.0, ratio + config.hide_slot * share)
+        return Task(hidden.inputs, labels, hidden.targets, masked, hidden.source, table, share, tokens)
 
     def _with_slots(self, labels: Tensor, inputs: dict[str, Any], masked: Tensor, vocabulary: Vocabulary) -> Tensor:
         """Labels with [NUM] at each masked number: at the token that hides it, or at a [NUM] that was kept."""
@@ -177,7 +179,9 @@ class Masked(Objective):
         if table is not None and given is not None:
             inputs["number_given"] = torch.where(given, torch.full_like(table.given, ASKED), table.given)
         inputs["input_ids"] = seen
-        return Task(inputs, labels, table, masked)
+        # The tokens of a number are drawn together, so that their share says little about their count.
+        by_itself = masked is None or not (vocabulary.predicts_numbers or vocabulary.spells_numbers)
+        return Task(inputs, labels, table, masked, token_share=config.ratio if by_itself else 1.0)
 
     def _replaced(
         self, ids: Tensor, covered: Tensor, fate: Tensor, word: Tensor | None, vocabulary: Vocabulary

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,7 +30,7 @@ from numerate.training.output_folder import output_folder
 from numerate.training.progress import Throughput
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from torch import nn
 
@@ -64,6 +65,8 @@ class NumberTrainer(AtomicCheckpoints):
         eval_seed: Random seed of the masks of an evaluation.
         number_metrics: Whether evaluation computes number metrics. A model that attends to both sides needs a forward
             pass over a text for each of its numbers.
+        labelled_logits: Whether training steps of a masked language model compute token logits only where there is a
+            label; loss and gradients are the same. See `NumberModel.labelled_logits`.
         number_learning_rate: Learning rate of the embedder, the head and all other weights outside of the backbone;
             "same" for `learning_rate`. By default ten times the `learning_rate`, but at most 1e-3 (and not below
             `learning_rate`): these weights are new, those of the backbone are trained. The schedule scales both alike.
@@ -82,6 +85,7 @@ class NumberTrainer(AtomicCheckpoints):
         *,
         eval_seed: int = 0,
         number_metrics: bool = True,
+        labelled_logits: bool = True,
         number_learning_rate: float | str | None = None,
         nonfinite_limit: int = 3,
         callbacks: Sequence[Any] | None = None,
@@ -95,7 +99,7 @@ class NumberTrainer(AtomicCheckpoints):
             data_collator.empty_labels = False  # they are for the stock Trainer
         self.guard = NonFiniteGuard(nonfinite_limit)
         callback = [] if self._numbers is None else [ObjectiveCallback(self._numbers, self.guard)]
-        self.eval_seed, self.number_metrics = eval_seed, number_metrics
+        self.eval_seed, self.number_metrics, self.labelled_logits = eval_seed, number_metrics, labelled_logits
         self.number_learning_rate = number_learning_rate
         self._found: list[Tensor] = []
         self._counts: dict[str, Tensor] | None = None
@@ -107,6 +111,8 @@ class NumberTrainer(AtomicCheckpoints):
         callbacks = [*(callbacks or ()), self.guard, *callback]
         super().__init__(model, args, data_collator, train_dataset, eval_dataset, callbacks=callbacks, **options)
         number_rate(self.args.learning_rate, number_learning_rate)  # refuses a wrong one before anything is loaded
+        # The guard skips such steps; the stock filter would wait for the accelerator twice in every step.
+        self.args.logging_nan_inf_filter = False
         self.guard.scales_gradients = getattr(self.accelerator, "scaler", None) is not None
         self.throughput = Throughput(self.args.world_size)
         if self.args.fsdp and not self.is_fsdp_enabled:
@@ -144,10 +150,25 @@ class NumberTrainer(AtomicCheckpoints):
         self.throughput.restart()
         self._steps, self._skipped_before = 0, self.guard.skipped
         self._skipped_at_first, self._first_step = self.guard.skipped, None
-        output = super().train(resume_from_checkpoint, *positional, **options)
+        with self._labelled():
+            output = super().train(resume_from_checkpoint, *positional, **options)
         # Mixed precision wraps `forward` and rebuilds its output, which would lose the distributions.
         self.accelerator.unwrap_model(self.model, keep_fp32_wrapper=False)
         return output._replace(training_loss=output.metrics["train_loss"])
+
+    @contextlib.contextmanager
+    def _labelled(self) -> Iterator[None]:
+        """A context in which training steps compute only the token logits that they need."""
+        model = self._numbers
+        if model is None:
+            yield
+            return
+        before, model.left_out = model.labelled_logits, None
+        model.labelled_logits = before or self.labelled_logits
+        try:
+            yield
+        finally:
+            model.labelled_logits = before
 
     def _fit(self, model: NumberModel) -> None:
         """Fits head and embedder to the training data, unless the head was trained before."""
@@ -238,6 +259,12 @@ class NumberTrainer(AtomicCheckpoints):
                 logs["number_loss"] = round(float(torch.stack(self._number_losses).nanmean()), 4)
                 self._number_losses = []
             logs |= self.throughput.read()
+            if (
+                self._numbers is not None
+                and self._numbers.left_out is not None
+                and (missed := int(self._numbers.left_out))
+            ):
+                logs["left_out_tokens"] = missed
         if self.guard.skipped and ("loss" in logs or "train_loss" in logs):
             logs["skipped_steps"] = self.guard.skipped
         if "train_loss" in logs:
