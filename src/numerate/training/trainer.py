@@ -108,6 +108,7 @@ class NumberTrainer(AtomicCheckpoints):
         self._evaluated = self._steps = self._skipped_before = self._skipped_at_first = 0
         self._loss_before: Tensor | None = None
         self._first_step: int | None = None
+        self._operations: int | None = None
         callbacks = [*(callbacks or ()), self.guard, *callback]
         super().__init__(model, args, data_collator, train_dataset, eval_dataset, callbacks=callbacks, **options)
         number_rate(self.args.learning_rate, number_learning_rate)  # refuses a wrong one before anything is loaded
@@ -148,7 +149,7 @@ class NumberTrainer(AtomicCheckpoints):
         # The stock Trainer seeds in its constructor: random draws since then would change masks, dropout and order.
         set_seed(self.args.seed)
         self.throughput.restart()
-        self._steps, self._skipped_before = 0, self.guard.skipped
+        self._steps, self._skipped_before, self._operations = 0, self.guard.skipped, None
         self._skipped_at_first, self._first_step = self.guard.skipped, None
         with self._labelled():
             output = super().train(resume_from_checkpoint, *positional, **options)
@@ -231,6 +232,15 @@ class NumberTrainer(AtomicCheckpoints):
         self.guard.see(loss * self.current_gradient_accumulation_steps, inputs)
         self.throughput.add(inputs)
         return loss
+
+    def floating_point_ops(self, inputs: dict[str, Any]) -> int:
+        """The stock estimate; the parameters are counted once, and not in every step."""
+        ids = inputs.get("input_ids")
+        if self._numbers is None or not isinstance(ids, Tensor) or not ids.numel():
+            return super().floating_point_ops(inputs)
+        if self._operations is None:
+            self._operations = super().floating_point_ops(inputs) // ids.numel()
+        return self._operations * ids.numel()
 
     def _forward_and_back(self, model: nn.Module, inputs: dict[str, Any], *positional: Any, **options: Any) -> Tensor:
         """The detached loss of a micro-batch; its gradients are added to those of the weights."""
