@@ -91,8 +91,9 @@ class Setting:
     device: str = "cpu"
     batch: int = 256
     sizes: dict[str, Any] = field(default_factory=lambda: MINILM)
-    dropout: float | None = None
     max_tokens: int = 128
+    training: dict[str, Any] = field(default_factory=dict)
+    """Further options of `TrainingArguments`."""
 
     @property
     def bf16(self) -> bool:
@@ -109,14 +110,14 @@ class Setting:
         torch.manual_seed(0)
         if self.model is not None:
             return AutoModelForMaskedLM.from_pretrained(self.model, dtype=torch.float32)
-        return BertForMaskedLM(BertConfig(vocab_size=30522, **self.sizes))
+        return BertForMaskedLM(BertConfig(**({"vocab_size": 30522} | self.sizes)))
 
     def arguments(self, compiled: bool = False, **more: Any) -> dict[str, Any]:
         """Options of `TrainingArguments`, the same for both sides."""
         return {
             "per_device_train_batch_size": self.batch, "max_steps": 10**6, "bf16": self.bf16, "logging_steps": 100,
             "save_strategy": "no", "torch_compile": compiled, "learning_rate": 1e-5, "seed": 0,
-            "dataloader_drop_last": True, "use_cpu": self.device == "cpu", **more,
+            "dataloader_drop_last": True, "use_cpu": self.device == "cpu", **self.training, **more,
         }  # fmt: skip
 
 
@@ -172,8 +173,13 @@ class Side:
 
     def __init__(self, name: str, setting: Setting, model: Any) -> None:
         self.name, self.setting, self.model = name, setting, model
-        self.compiled = False
+        self.compiled, self.workers = False, 0
         self.tokens = 0.0
+
+    def options(self, **more: Any) -> dict[str, Any]:
+        """Options of `TrainingArguments`."""
+        workers = {"dataloader_num_workers": self.workers, "dataloader_persistent_workers": self.workers > 0}
+        return self.setting.arguments(self.compiled, **workers, **more)
 
     def trainer(self) -> Any:
         """A new Trainer, as a user gets it."""
@@ -215,7 +221,7 @@ class StockSide(Side):
 
     def trainer(self) -> Trainer:
         """A stock Trainer."""
-        options = self.setting.arguments(self.compiled, report_to="none", disable_tqdm=True)
+        options = self.options(report_to="none", disable_tqdm=True)
         arguments = TrainingArguments(str(self.setting.folder / "stock"), **options)
         rows: Any = self.rows
         self.collator.pad_to_multiple_of = COMPILED_LENGTH if self.compiled else None
@@ -248,8 +254,7 @@ class NumberSide(Side):
 
     def trainer(self) -> Any:
         """The trainer that `numerate train` builds."""
-        options = self.setting.arguments(self.compiled, labelled_logits=self.labelled)
-        run = dataclasses.replace(self.run, training=options)
+        run = dataclasses.replace(self.run, training=self.options(labelled_logits=self.labelled))
         arguments, own = training_arguments(run, self.setting.folder / "ours")
         trainer = build_trainer(self.ready, arguments, **own)
         trainer.remove_callback(Lines)
