@@ -21,6 +21,7 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["NUMERATE_SHARED"] = "none"  # the same texts and tokenizer on every machine
 
 import math
+import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,12 +49,12 @@ def slope(sizes: Sequence[int], times: Sequence[float]) -> float:
     return float(np.polyfit(np.log(sizes), np.log(np.maximum(times, 1e-9)), 1)[0])
 
 
-def measured(stage: Stage, rounds: int, quick: bool) -> dict[str, Any]:
+def measured(stage: Stage, rounds: int, quick: bool, folder: Path) -> dict[str, Any]:
     """Times of a stage and its baseline at all sizes, their ratios and slopes."""
     sizes = [factor * (stage.quick if quick else stage.size) for factor in FACTORS]
     contestants: dict[str, Any] = {}
     for size in sizes:
-        contestants[f"ours {size}"], contestants[f"baseline {size}"] = stage.make(size, rounds + 1)
+        contestants[f"ours {size}"], contestants[f"baseline {size}"] = stage.make(size, rounds + 1, folder)
     took = harness.interleaved(contestants, rounds)
     ours, baseline = ([took[f"{side} {size}"].cpu for size in sizes] for side in ("ours", "baseline"))
     ratios = [theirs / max(own, 1e-9) for own, theirs in zip(ours, baseline, strict=True)]
@@ -109,7 +110,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             if stage.name not in chosen:
                 continue
             begin = time.perf_counter()
-            figures[stage.name] = measured(stage, options.rounds, options.quick)
+            with tempfile.TemporaryDirectory() as folder:
+                figures[stage.name] = measured(stage, options.rounds, options.quick, Path(folder))
             figures[stage.name]["seconds"] = time.perf_counter() - begin
             row = figures[stage.name]
             print(f"{stage.name}: {row['ratio']:.2f} x {stage.baseline}, slope {row['slope']:.2f}", flush=True)

@@ -46,7 +46,7 @@ class Stage:
         baseline: What it is compared with.
         bar: The least ratio of the baseline's time to ours; None where it is only shown.
         size, quick: The smallest size, of a real run and of a smoke test.
-        make: Gives our work and the baseline's for a size and a number of rounds; texts differ between the rounds.
+        make: Gives our work and the baseline's for a size, a number of rounds and a folder; rounds have other texts.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Stage:
     bar: float | None
     size: int
     quick: int
-    make: Callable[[int, int], tuple[Work, Work]]
+    make: Callable[[int, int, Path], tuple[Work, Work]]
 
 
 def _shares(count: int, rounds: int) -> list[list[str]]:
@@ -63,7 +63,7 @@ def _shares(count: int, rounds: int) -> list[list[str]]:
     return [list(generated_texts(count, seed)) for seed in range(rounds)]
 
 
-def reading_stage(count: int, rounds: int) -> tuple[Work, Work]:
+def reading_stage(count: int, rounds: int, folder: Path) -> tuple[Work, Work]:
     """All numbers of texts, against a pinned pattern and `float`."""
     texts = _shares(count, rounds)
     return (
@@ -72,7 +72,7 @@ def reading_stage(count: int, rounds: int) -> tuple[Work, Work]:
     )
 
 
-def processing_stage(count: int, rounds: int) -> tuple[Work, Work]:
+def processing_stage(count: int, rounds: int, folder: Path) -> tuple[Work, Work]:
     """Texts to tensors with a number table, against the bare tokenizer; batches of 32 texts."""
     texts = _shares(count, rounds)
     bare = bert_tokenizer(texts[0])
@@ -84,29 +84,26 @@ def processing_stage(count: int, rounds: int) -> tuple[Work, Work]:
     return work(ours), work(bare)
 
 
-def collating_stage(count: int, rounds: int) -> tuple[Work, Work]:
+def collating_stage(count: int, rounds: int, folder: Path) -> tuple[Work, Work]:
     """Encoded rows to padded batches, against the collator of masked language models."""
     texts = sentences(count)
     tokenizer = Setting(Path()).tokenizer(texts)
     encoded = tokenizer(texts, return_special_tokens_mask=True)
     rows = [dict(zip(encoded, row, strict=True)) for row in zip(*encoded.values(), strict=True)]
     processor = NumberProcessor(tokenizer, "standard", Keep.build(slot=True))
-    folder = tempfile.TemporaryDirectory()
-    shards = write_shards(Path(folder.name) / "shards", texts, processor)
+    shards = write_shards(folder / f"shards-{count}", texts, processor)
     ours, stock = NumberCollator(processor), DataCollatorForLanguageModeling(tokenizer)
 
     def batches() -> Iterator[range]:
         return (range(start, min(start + ROWS, count)) for start in range(0, count, ROWS))
 
-    def collate(turn: int, keep: Any = folder) -> None:
-        del turn, keep  # the folder lives as long as this function
-        for places in batches():
-            ours(shards.__getitems__(places))
-
-    return collate, lambda turn: [stock([rows[index] for index in places]) for places in batches()]
+    return (
+        lambda turn: [ours(shards.__getitems__(places)) for places in batches()],
+        lambda turn: [stock([rows[index] for index in places]) for places in batches()],
+    )
 
 
-def step_stage(count: int, rounds: int) -> tuple[Work, Work]:
+def step_stage(count: int, rounds: int, folder: Path) -> tuple[Work, Work]:
     """One training step of the default recipe with all logits, against the bare model."""
     bare, ours = step.contestants(
         argparse.Namespace(
@@ -117,7 +114,7 @@ def step_stage(count: int, rounds: int) -> tuple[Work, Work]:
     return lambda turn: ours.step(), lambda turn: bare.step()
 
 
-def train_stage(count: int, rounds: int) -> tuple[Work, Work]:
+def train_stage(count: int, rounds: int, folder: Path) -> tuple[Work, Work]:
     """A whole `numerate train` (encode, fit, one epoch, save), against tokenizer and stock Trainer."""
     texts = [sentences(count, seed=seed) for seed in range(rounds)]
     once = {"max_steps": -1, "num_train_epochs": 1.0, "dataloader_drop_last": False}
@@ -125,7 +122,7 @@ def train_stage(count: int, rounds: int) -> tuple[Work, Work]:
 
     def work(ours: bool) -> Work:
         def run(turn: int) -> None:
-            with tempfile.TemporaryDirectory() as name:
+            with tempfile.TemporaryDirectory(dir=folder) as name:
                 setting = Setting(Path(name), batch=32, sizes=sizes, training=once)
                 side: Any
                 if ours:
@@ -145,7 +142,7 @@ def train_stage(count: int, rounds: int) -> tuple[Work, Work]:
     return work(ours=True), work(ours=False)
 
 
-def generation_stage(count: int, rounds: int) -> tuple[Work, Work]:
+def generation_stage(count: int, rounds: int, folder: Path) -> tuple[Work, Work]:
     """16 tokens after each prompt, greedily, against `generate` of the bare model."""
     tokenizer = Setting(Path()).tokenizer(sentences(2000))
     tokenizer.padding_side = "left"
@@ -165,18 +162,13 @@ def generation_stage(count: int, rounds: int) -> tuple[Work, Work]:
     return lambda turn: model.generate(prompts, 16), bare
 
 
-def check_stage(count: int, rounds: int) -> tuple[Work, Work]:
+def check_stage(count: int, rounds: int, folder: Path) -> tuple[Work, Work]:
     """`numerate check` of a text file, against reading its numbers."""
-    folder = tempfile.TemporaryDirectory()
-    path = Path(folder.name) / "text.txt"
+    path = folder / f"text-{count}.txt"
     check_speed.write_texts(path, count)
     texts = path.read_text("utf-8").split("\n\n")
 
-    def check(turn: int, keep: Any = folder) -> Any:
-        del turn, keep
-        return check_file(str(path), CheckOptions())
-
-    return check, lambda turn: numerate.find_columns(texts)
+    return lambda turn: check_file(str(path), CheckOptions()), lambda turn: numerate.find_columns(texts)
 
 
 STAGES = (

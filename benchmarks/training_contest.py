@@ -110,7 +110,8 @@ class Setting:
         torch.manual_seed(0)
         if self.model is not None:
             return AutoModelForMaskedLM.from_pretrained(self.model, dtype=torch.float32)
-        return BertForMaskedLM(BertConfig(**({"vocab_size": 30522} | self.sizes)))
+        sizes: dict[str, Any] = {"vocab_size": 30522, **self.sizes}
+        return BertForMaskedLM(BertConfig(**sizes))
 
     def arguments(self, compiled: bool = False, **more: Any) -> dict[str, Any]:
         """Options of `TrainingArguments`, the same for both sides."""

@@ -16,19 +16,18 @@ if TYPE_CHECKING:
 
     from training_contest import Side
 
-STEPS = 10
 ROWS = 25
 _LAUNCHES = ("cudaLaunchKernel", "cudaLaunchKernelExC", "cuLaunchKernel", "cuLaunchKernelEx")
 
 
 class Steps(TrainerCallback):
-    """Profiles ten steps after the warm-up; on an accelerator, then notes the waits of ten more."""
+    """Profiles some steps after the warm-up; on an accelerator, then notes the waits of as many more."""
 
-    def __init__(self, warm: int, cuda: bool) -> None:
+    def __init__(self, warm: int, cuda: bool, steps: int) -> None:
         kinds = [torch.profiler.ProfilerActivity.CPU]
         kinds += [torch.profiler.ProfilerActivity.CUDA] if cuda else []
         self.profiler = torch.profiler.profile(activities=kinds)
-        self.warm, self.cuda, self.waits = warm, cuda, Counter[str]()
+        self.warm, self.cuda, self.steps, self.waits = warm, cuda, steps, Counter[str]()
         self._caught: Any = None
         self._stack = contextlib.ExitStack()
 
@@ -40,7 +39,7 @@ class Steps(TrainerCallback):
             if self.cuda:
                 torch.cuda.synchronize()
             self.profiler.start()
-        elif done == STEPS:
+        elif done == self.steps:
             if self.cuda:
                 torch.cuda.synchronize()
             self.profiler.stop()
@@ -48,7 +47,7 @@ class Steps(TrainerCallback):
                 control.should_training_stop = True
             else:
                 self._caught = self._stack.enter_context(noted_waits())
-        elif done == 2 * STEPS:
+        elif done == 2 * self.steps:
             for each in self._caught:
                 self.waits[f"{_short(each.filename)}:{each.lineno}"] += 1
             self._stack.close()
@@ -72,10 +71,10 @@ def _short(file: str) -> str:
     return "/".join(Path(file).parts[-3:])
 
 
-def profile(side: Side, warm: int) -> dict[str, Any]:
+def profile(side: Side, warm: int, count: int = 10) -> dict[str, Any]:
     """Operations a step (all, and launches on the accelerator), a table of the most expensive ones, and the waits."""
     cuda = side.setting.device == "cuda"
-    trainer, steps = side.trainer(), Steps(warm, cuda)
+    trainer, steps = side.trainer(), Steps(warm, cuda, count)
     trainer.add_callback(steps)
     trainer.train()
     trainer.accelerator.unwrap_model(trainer.model, keep_fp32_wrapper=False)
@@ -87,15 +86,15 @@ def profile(side: Side, warm: int) -> dict[str, Any]:
     events = steps.profiler.key_averages()
     times = {
         event.key: {
-            "count": event.count / STEPS, "host_ms": event.self_cpu_time_total / 1000 / STEPS,
-            "device_ms": getattr(event, "self_device_time_total", 0) / 1000 / STEPS,
+            "count": event.count / count, "host_ms": event.self_cpu_time_total / 1000 / count,
+            "device_ms": getattr(event, "self_device_time_total", 0) / 1000 / count,
         }
         for event in events
     }  # fmt: skip
     by = "device_ms" if cuda else "host_ms"
     order = sorted(times, key=lambda key: -times[key][by])[:ROWS]
     hosts = sorted(times, key=lambda key: -times[key]["host_ms"])[:ROWS]
-    waits = {place: count / STEPS for place, count in steps.waits.most_common(ROWS)}
+    waits = {place: count / count for place, count in steps.waits.most_common(ROWS)}
     copies = sum(times[key]["count"] for key in times if "Memcpy DtoH" in key)
     lines = ["operation                                            count  host ms  device ms"]
     for key in dict.fromkeys([*order[:15], *hosts[:15]]):
@@ -106,6 +105,6 @@ def profile(side: Side, warm: int) -> dict[str, Any]:
         "operations_per_step": sum(row["count"] for key, row in times.items() if key.startswith("aten::")),
         "host_ms_per_step": sum(row["host_ms"] for row in times.values()),
         "device_ms_per_step": sum(row["device_ms"] for key, row in times.items() if not key.startswith("aten::")),
-        "copies_to_host_per_step": copies, "waits": waits, "waits_per_step": sum(steps.waits.values()) / STEPS,
+        "copies_to_host_per_step": copies, "waits": waits, "waits_per_step": sum(steps.waits.values()) / count,
         "operations": {key: times[key] for key in dict.fromkeys([*order, *hosts])}, "table": "\n".join(lines),
     }  # fmt: skip

@@ -28,6 +28,7 @@ import os
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 os.environ["HF_HUB_OFFLINE"] = "1"
 
+import dataclasses
 import json
 import statistics
 import tempfile
@@ -36,7 +37,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import harness
-from training_contest import MINILM, MODELS, RICH, TINY, NumberSide, Setting, Side, StockSide, sentences
+from training_contest import MODELS, RICH, TINY, NumberSide, Setting, Side, StockSide, sentences
 from training_profile import profile
 
 if TYPE_CHECKING:
@@ -59,10 +60,11 @@ class Contest:
         self.options, self.folder = options, folder
         self.end = time.monotonic() + 60 * options.minutes
         self.figures: dict[str, Any] = {"skipped": []}
-        self.setting = Setting(
-            folder, options.model, options.device, options.batch, TINY if options.tiny else MINILM
-        )  # fmt: skip
         self.texts = sentences(options.texts)
+        self.setting = Setting(folder, options.model, options.device, options.batch)
+        if options.tiny:
+            vocabulary = max(2048, len(self.setting.tokenizer(self.texts)))
+            self.setting = dataclasses.replace(self.setting, sizes=TINY | {"vocab_size": vocabulary})
         self._sides: dict[tuple[str, str], Side] = {}
 
     def left(self) -> float:
@@ -86,8 +88,7 @@ class Contest:
         """A side by its name, prepared once for each kind of texts."""
         if (name, texts) not in self._sides:
             given = self.texts if texts == "ordinary" else sentences(self.options.texts // 2, RICH)
-            folder = self.folder / texts
-            setting = Setting(folder, *(getattr(self.setting, key) for key in ("model", "device", "batch", "sizes")))
+            setting = dataclasses.replace(self.setting, folder=self.folder / texts)
             made: Side = StockSide(name, setting, given)
             if name != "stock":
                 made = NumberSide(name, setting, given, MODELS[name])
@@ -183,7 +184,7 @@ class Contest:
             side.compiled, side.workers = False, 0
             if isinstance(side, NumberSide):
                 side.labelled = logits == LABELLED
-            found = profile(side, self.options.warm)
+            found = profile(side, self.options.warm, min(10, self.options.steps or 10))
             self.figures.setdefault("profile", {})[name if name == "stock" else f"{name}, {logits}"] = found
             print(f"--- profile of {name}, {logits}: {found['launches_per_step']:.0f} launches a step")
             print(found["table"], flush=True)
