@@ -88,6 +88,19 @@ def test_without_labels_the_loss_is_finite(monkeypatch: pytest.MonkeyPatch) -> N
     assert output.loss.item() == 0.0
 
 
+def test_compiled_to_one_graph_with_a_fixed_number_of_places() -> None:
+    model = model_of()
+    model.labelled_logits = True
+    batch = {name: torch.cat([value] * 4) for name, value in batch_of(model).items()}
+    for module in model.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.0
+    plain = model(**batch)
+    compiled = torch.compile(model, backend="aot_eager", fullgraph=True)(**batch)
+    assert compiled.loss.item() == pytest.approx(plain.loss.item(), rel=1e-5)
+    assert len(plain.logits) < len(compiled.logits) < batch["input_ids"].numel()
+
+
 def test_the_trainer_computes_only_labelled_logits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shapes: list[tuple[int, ...]] = []
     run = number_model.number_outputs
