@@ -63,3 +63,22 @@ def test_labels_for_the_stock_trainer(shards: tuple[Shards, NumberProcessor]) ->
     collate = NumberCollator(processor)
     collate.empty_labels = True
     assert collate(rows.__getitems__([0, 1]))["labels"].shape == (2, 0)
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_lists_arrays_and_tensors_are_padded_alike(side: str) -> None:
+    collate = NumberCollator(tokenizer_of("bert"), 4)
+    collate.side = side
+    rows = [[5, 6, 7], [], [8]]
+    batches = [
+        collate([{"input_ids": kind(row), "number_slots": kind(row), "labels": kind(row)} for row in rows])
+        for kind in (list, lambda row: np.array(row, dtype=np.int32), lambda row: torch.tensor(row, dtype=torch.int64))
+    ]
+    for batch in batches[:2]:
+        assert all(torch.equal(value, batches[2][name]) for name, value in batch.items())
+        assert all(value.dtype == torch.int64 for value in batch.values())
+    assert batches[0]["labels"].tolist()[2] == ([-100, -100, -100, 8] if side == "left" else [8, -100, -100, -100])
+    scores = collate([{"input_ids": [1], "labels": [0.5]}, {"input_ids": [1], "labels": [1.5]}])["labels"]
+    assert scores.is_floating_point() and scores[:, 0 if side == "right" else -1].tolist() == [0.5, 1.5]
+    one = [{"input_ids": np.array([1]), "labels": np.array(3)}, {"input_ids": np.array([1]), "labels": np.array(4)}]
+    assert collate(one)["labels"].tolist() == [3, 4]

@@ -220,6 +220,8 @@ class NumberCollator:
 
     def _column(self, key: str, cells: list[Any]) -> Tensor:
         name = key.removeprefix("decoder_")
+        if (quick := self._of_lists(name, cells)) is not None:
+            return quick
         tensors = [torch.as_tensor(cell) for cell in cells]
         if tensors[0].dim() == 0:
             return torch.stack(tensors)
@@ -239,6 +241,29 @@ class NumberCollator:
                 part = row[-len(tensor) :] if self.side == "left" and not table else row[: len(tensor)]
                 part[..., : tensor.shape[1]].copy_(tensor) if tensor.dim() == 2 else part.copy_(tensor)
         return result
+
+    def _of_lists(self, name: str, cells: list[Any]) -> Tensor | None:
+        """The column of a field with one integer for each token, from lists or arrays; None for all others.
+
+        One copy for all rows takes a third of the time of one for each.
+        """
+        if name.startswith("number_") and name not in ("number_slots", "number_scale"):
+            return None
+        if all(isinstance(cell, list) for cell in cells):
+            values = list(chain.from_iterable(cells))
+            flat = np.array(values) if values and type(values[0]) is int else None
+        else:
+            flat_cells = all(isinstance(cell, np.ndarray) and cell.ndim == 1 for cell in cells)
+            flat = np.concatenate(cells) if flat_cells else None
+        if flat is None or flat.ndim != 1 or flat.dtype.kind not in "iu":
+            return None
+        lengths = np.fromiter(map(len, cells), np.int64, len(cells))
+        width = -(-max(int(lengths.max(initial=0)), self.least) // self.multiple) * self.multiple
+        places = np.arange(width)
+        there = places >= width - lengths[:, None] if self.side == "left" else places < lengths[:, None]
+        result = np.full(there.shape, self._fill.get(name, 0), dtype=np.int64)
+        result[there] = flat
+        return torch.from_numpy(result)
 
 
 def number_table(rows: Sequence[Found], written: bool, scaling: Scaling | None) -> dict[str, np.ndarray]:
