@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -18,10 +17,10 @@ from numerate.modeling.number_model import NumberModel
 from numerate.modeling.tasks import base_of
 from numerate.objectives.masked import Masked
 from numerate.processing.encoding import ENCODE, NumberCollator
-from numerate.processing.flat_rows import FlatRows
 from numerate.training import evaluation
 from numerate.training.atomic_checkpoints import AtomicCheckpoints
 from numerate.training.checkpoints import recover
+from numerate.training.flat_collator import FlatCollator
 from numerate.training.guard import SAMPLE_ID, NonFiniteGuard
 from numerate.training.learning_rates import number_rate, set_number_rates
 from numerate.training.loss_normalisation import step_counts
@@ -286,7 +285,7 @@ class NumberTrainer(AtomicCheckpoints):
         stock = super()._get_collator_with_removed_columns(data_collator, description)
         if stock is data_collator or not isinstance(data_collator, NumberCollator):
             return stock
-        return _FlatCollator(data_collator, stock, frozenset(self._signature_columns or ()))
+        return FlatCollator(data_collator, stock, frozenset(self._signature_columns or ()))
 
     def _set_signature_columns_if_needed(self) -> None:
         super()._set_signature_columns_if_needed()
@@ -376,20 +375,6 @@ class NumberTrainer(AtomicCheckpoints):
 
     def _measures(self, model: Any) -> bool:
         return self.number_metrics and isinstance(model, NumberModel) and model.head is not None
-
-
-@dataclass(frozen=True)
-class _FlatCollator:
-    """Collates `FlatRows` as a whole, without columns that a model does not take; other rows as the stock Trainer."""
-
-    collate: NumberCollator
-    stock: Any
-    columns: frozenset[str]
-
-    def __call__(self, rows: Any) -> Any:
-        if not isinstance(rows, FlatRows):
-            return self.stock(rows)
-        return {key: value for key, value in self.collate(rows).items() if key in self.columns}
 
 
 def _reads_on(model: NumberModel) -> bool:
