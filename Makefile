@@ -7,12 +7,13 @@ STAMP := $(VENV)/.installed
 TORCH := $(shell grep '^torch==' constraints.txt)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow torture check format docs clean
+.PHONY: help demo test test-slow bench torture check format docs clean
 
 help:
 	@echo "make demo       a tour: check a report, fill gaps with numbers; numerate demo --train trains two small models"
 	@echo "make test       run the tests"
 	@echo "make test-slow  run the tests that take long"
+	@echo "make bench      measure the speed of every stage at three sizes; writes results/bench-cpu.json and .md"
 	@echo "make torture    run hostile calls, kills and damaged files; writes docs/reliability.md"
 	@echo "make check      lint, formatting, types"
 	@echo "make format     format the code"
@@ -37,6 +38,9 @@ test: $(STAMP)
 
 test-slow: $(STAMP)
 	$(BIN)/python -m pytest -m slow
+
+bench: $(STAMP)
+	$(BIN)/python benchmarks/suite.py --json results/bench-cpu.json
 
 torture: $(STAMP)
 	$(BIN)/python benchmarks/torture.py

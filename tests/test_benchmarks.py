@@ -42,7 +42,7 @@ def run(script: str, *arguments: object) -> None:
 
 
 def test_help_explains_every_script_and_option(capsys: pytest.CaptureFixture[str]) -> None:
-    assert len(SCRIPTS) == 26
+    assert len(SCRIPTS) == 28
     for script in SCRIPTS:
         with pytest.raises(SystemExit, match=r"^0$"):
             run(script, "--help")
@@ -67,6 +67,38 @@ def test_reading_measures_all_bars(tmp_path: Path, capsys: pytest.CaptureFixture
     assert counts == {"family": 12 * 4, "extreme": 5 * 2}
     assert written["config"]["texts"] == 4 and written["config"]["origin"] == "generated"
     assert written["machine"]["packages"]["numerate"] and written["machine"]["cores"]
+
+
+def test_the_suite_measures_growth_and_ratios(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, stages = tmp_path / "bench.json", ["reading", "processing", "collating", "train", "generation", "check"]
+    run("suite", "--quick", "--rounds=1", f"--only={','.join(stages)}", f"--json={path}")
+    figures = json.loads(path.read_text("utf-8"))["figures"]
+    assert list(figures) == stages
+    for row in figures.values():
+        first, *rest = row["sizes"]
+        assert rest == [4 * first, 16 * first] and len(row["ratios"]) == 3 and row["ratio"] > 0
+        assert row["slope_verdict"] in ("pass", "miss") and row["baseline"]
+    lines = path.with_suffix(".md").read_text("utf-8").splitlines()
+    table = [line for line in lines if line.startswith("|")]
+    assert len(table) == 2 + len(stages) and len({line.count("|") for line in table}) == 1
+    assert "train: " in capsys.readouterr().out
+    with pytest.raises(SystemExit, match=r"^2$"):
+        run("suite", "--only=walking")
+
+
+def test_training_speed_measures_both_sides(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "training.json"
+    small = ("--tiny", "--batch=4", "--texts=64", "--steps=2", "--warm=1", "--rounds=1", "--seconds=5")
+    run("training_speed", *small, "--only=eager,profile", "--minutes=9", f"--json={path}")
+    figures = json.loads(path.read_text("utf-8"))["figures"]
+    rows = figures["eager"]
+    assert list(rows) == ["stock", "in-place, all logits", "in-place, masked only"] and not figures["skipped"]
+    assert all(row["steps"] == 2 and row["texts_per_s"] > 0 for row in rows.values())
+    assert rows["in-place, all logits"]["bar"] == 0.93 and "errors" not in figures
+    assert figures["profile"]["in-place, masked only"]["operations_per_step"] > 100
+    run("training_speed", *small, "--only=rich,feed", "--minutes=0", f"--json={path}")
+    assert len(json.loads(path.read_text("utf-8"))["figures"]["skipped"]) == 4
+    assert "skipped: feed" in capsys.readouterr().out
 
 
 def test_check_speed_measures_a_text_and_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -41,7 +41,7 @@ from numerate.modeling.trainer_checkpoint import describe_in_state
 from numerate.objectives.base import Objective, Task, Vocabulary
 from numerate.objectives.hiding import gather_rows
 from numerate.processing.slot_positions import NumberPlaces, table_of
-from numerate.processing.static_shapes import has_fixed_shapes
+from numerate.processing.static_shapes import is_recorded, labelled_places
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -73,7 +73,7 @@ class NumberModel(PretrainedInterface):
     Attributes:
         info: What we know of the backbone: its task, its widths, whether it is causal.
         labelled_logits: Compute token logits in training steps only where there is a label, which saves most of the
-            time of a small masked language model; `logits` are then (N, 1, V). Off by default.
+            time of a small masked language model; `logits` are then (N, 1, V). `NumberTrainer` does so; off by default.
         on_numbers: Called after each forward pass with the `numbers` and `number_index` of its output, which mixed
             precision drops from the output itself, and the task's targets (a `NumberTable` or None); None for nothing.
     """
@@ -84,6 +84,10 @@ class NumberModel(PretrainedInterface):
     """The fingerprint of the head's weights while it is untrained; see `numerate.modeling.asking`."""
     number_loss: Tensor | None = None
     """The mean loss of the number head in the last batch that had a loss, for logs; not in compiled code."""
+    left_out: Tensor | None = None
+    """Number of labelled tokens that found no place among those of `labelled_logits` and were not learnt; see
+    `numerate.processing.static_shapes.labelled_places`. In practice 0: the places are eight standard deviations above
+    the expected number."""
     has_warned = False
     """Whether `predict` has said that the head is untrained."""
 
@@ -374,13 +378,15 @@ class NumberModel(PretrainedInterface):
         if not words and task is None and self.info.task == "masked-lm" and not self.last_state.asks:
             none = torch.zeros(0, dtype=torch.int64, device=self.device)
             return none, none
-        wanted = self.labelled_logits and self.training and task is not None and task.labels is not None
-        if not wanted or self.info.task != "masked-lm" or self.last_state.asks or has_fixed_shapes():
+        labels = None if task is None else task.labels
+        if not (self.labelled_logits and self.training) or labels is None or self.info.task != "masked-lm":
             return None
-        if self.objective is None or self.objective.reads_logits or self.last_state.pick is not None:
+        if self.last_state.asks or self.last_state.pick is not None or is_recorded():
             return None
-        rows, columns = (task.labels != -100).nonzero(as_tuple=True)  # type: ignore[union-attr]
-        return rows, columns
+        if self.objective is None or self.objective.reads_logits:
+            return None
+        share = task.token_share  # type: ignore[union-attr]
+        return labelled_places(labels != -100, share)
 
     def task(self, fields: dict[str, Any], labels: Tensor | None, return_loss: bool | None) -> Task | None:
         """What is learnt from a batch (or a decoder's fields); None if nothing is, or the backbone has its own loss."""

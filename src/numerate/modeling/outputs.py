@@ -113,7 +113,10 @@ def number_outputs(
     labels = task.labels if task is not None and model.info.is_language_model else None
     read = hidden
     if labelled is not None and hidden is not None and labels is not None:
-        labels, read = labels[labelled][:, None], chosen_rows(hidden, *labelled)[:, None]
+        whole, labels, read = labels, labels[labelled][:, None], chosen_rows(hidden, *labelled)[:, None]
+        if whole.is_cuda and not has_fixed_shapes():  # elsewhere none is left out
+            missed = (whole != -100).count_nonzero() - (labels != -100).count_nonzero()
+            model.left_out = missed if model.left_out is None else model.left_out + missed
     is_mute = labelled is not None and labels is None  # only the numbers are asked for
     if model.own_logits is not None and read is not None and not is_mute:
         own = model.own_logits(read.to(model.own_logits.weight))
@@ -125,7 +128,15 @@ def number_outputs(
     if task is not None and labels is not None:
         where = wanted.tokens() if known is None and labelled is None else None
         token_terms = token_loss(
-            items["logits"], labels, own, first_id, shift=causal, known=known, shares=shares, where=where
+            items["logits"],
+            labels,
+            own,
+            first_id,
+            shift=causal,
+            known=known,
+            shares=shares,
+            where=where,
+            few=labelled is not None,
         )
         if objective is not None and objective.number_tokens is not None:
             extra = objective.number_tokens(items["logits"], labels, shift=causal, shares=shares)

@@ -55,10 +55,10 @@ def _distinct_rows(keys: Tensor) -> tuple[Tensor, Tensor]:
     for column in keys.unbind(1):
         mixed = (mixed ^ column) * _ODD
         mixed = mixed ^ (mixed >> 29)
-    _, inverse = torch.unique(mixed, return_inverse=True)
+    values, inverse = torch.unique(mixed, return_inverse=True)
     order = torch.arange(len(inverse), device=inverse.device)
     first = torch.full_like(inverse, len(inverse)).scatter_reduce_(0, inverse, order, "amin")
-    first = first[: int(inverse.max()) + 1]
+    first = first[: len(values)]
     # Two rows with the same hash are next to impossible; if it happens, all rows are treated as distinct.
     return (first, inverse) if bool((keys[first][inverse] == keys).all()) else (order, order)
 

@@ -65,6 +65,7 @@ class Task:
         source: (B, T) the place in the original batch of each token of `inputs`, -1 for padding at a vacated place;
             None if no token was moved.
         share: The expected share of scored numbers, if each is drawn by itself; 1 if it is not known.
+        token_share: The largest expected share of labelled tokens, if each is drawn by itself; 1 if it is not known.
     """
 
     inputs: dict[str, Any]
@@ -74,6 +75,7 @@ class Task:
     source: Tensor | None = None
     numbers: NumberTable | None = None
     share: float = 1.0
+    token_share: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)

@@ -99,7 +99,7 @@ def mean_over(total: Tensor, count: Tensor | int, shares: Mapping[str, Tensor] |
 def token_loss(
     logits: Tensor, labels: Tensor, own: Tensor | None = None, first_id: int = 0, shift: bool = False,
     known: tuple[Tensor, Tensor] | None = None, shares: Mapping[str, Tensor] | None = None,
-    where: tuple[Tensor, Tensor] | None = None,
+    where: tuple[Tensor, Tensor] | None = None, few: bool = False,
 ) -> Tensor:  # fmt: skip
     """Mean cross-entropy over the labelled tokens; 0 if there are none.
 
@@ -115,9 +115,14 @@ def token_loss(
         known: Result of `sum_and_pick` for these logits and the aligned labels, if it is known already.
         shares: Denominator under the name `tokens`; see `mean_over`.
         where: Rows and columns of the labelled tokens, if they are known already.
+        few: Whether (nearly) all tokens have a label, so that none need be picked.
     """
     labels = aligned(labels.to(logits.device), shift)
     wanted = labels != -100
+    if few and known is None:
+        parts = [part.flatten(0, 1) for part in (logits, own) if part is not None]
+        total = _rows_loss(parts, labels.flatten(), first_id)
+        return mean_over(total, wanted.sum(), shares, "tokens")
     if where is None and known is None and not shift:
         where = tokens_where(wanted)
     if where is not None and is_recorded() and not len(where[0]):
@@ -140,8 +145,14 @@ def _chosen_loss(
     """Sum of the cross-entropy over the tokens at `where`: their logits are few, so a copy of them costs little."""
     index = (where[0] * labels.shape[1] + where[1]).to(logits.device)
     labels = labels.flatten().index_select(0, index)
-    parts = [part.flatten(0, 1).index_select(0, index) for part in (logits, own) if part is not None]
-    rows, size = torch.cat(parts, dim=-1), logits.shape[-1]
-    if own is not None and size != first_id:  # the ids between the backbone's logits and ours have no logits
+    return _rows_loss(
+        [p.flatten(0, 1).index_select(0, index) for p in (logits, own) if p is not None], labels, first_id
+    )
+
+
+def _rows_loss(parts: list[Tensor], labels: Tensor, first_id: int) -> Tensor:
+    """Sum of the cross-entropy over tokens (N,) with the logits (N, V), and perhaps ours (N, K); 0 for a label -100."""
+    rows, size = torch.cat(parts, dim=-1), parts[0].shape[-1]
+    if len(parts) > 1 and size != first_id:  # the ids between the backbone's logits and ours have no logits
         labels = labels - (labels >= first_id) * (first_id - size)
     return functional.cross_entropy(rows.to(torch.promote_types(rows.dtype, torch.float32)), labels, reduction="sum")

@@ -60,8 +60,11 @@ def _mixed_in(key: Tensor, *parts: int) -> Tensor:
 
 def _uniform(key: Tensor, place: Tensor, stream: int) -> Tensor:
     """`hashed_uniform` for a key (B, 1) that has seed and epoch mixed in."""
-    key = _mixed_in(key, stream)
-    bits = _shifted(_mixed(key + _GOLDEN * (place + 1)), 40)  # 24 bits: the precision of float32
+    return _as_uniform(_mixed_in(key, stream) + _GOLDEN * (place + 1))
+
+
+def _as_uniform(state: Tensor) -> Tensor:
+    bits = _shifted(_mixed(state), 40)  # 24 bits: the precision of float32
     return bits.to(torch.float32) / (1 << 24)
 
 
@@ -89,6 +92,24 @@ class Draws:
     def numbers(self, count: int) -> Tensor:
         """One draw for each number of the table: (B, count)."""
         return self._draw(torch.arange(count, device=self.device).expand(len(self.places), -1))
+
+    def several(self, *counts: int | None) -> tuple[Tensor, ...]:
+        """Several draws: for each `None` that of `tokens`, for each count that of `numbers`.
+
+        Their values are those of single calls in this order, with a third of the operations.
+        """
+        if self._key is None:
+            return tuple(self.tokens() if count is None else self.numbers(count) for count in counts)
+        streams = 2 * torch.arange(self._stream + 1, self._stream + 1 + len(counts), device=self.device) + 1
+        self._stream += len(counts)
+        keys = _mixed(self._key + _GOLDEN * streams)
+        steps = {count: self._steps(count) for count in dict.fromkeys(counts)}
+        states = [key + steps[count] for key, count in zip(keys.split(1, dim=1), counts, strict=True)]
+        return _as_uniform(torch.cat(states, dim=1)).split([state.shape[1] for state in states], dim=1)
+
+    def _steps(self, count: int | None) -> Tensor:
+        places = self.places if count is None else torch.arange(count, device=self.device)
+        return _GOLDEN * (places + 1)
 
     def _draw(self, places: Tensor) -> Tensor:
         if self._key is None:

@@ -112,12 +112,16 @@ class Masked(Objective):
             slots = slots.clamp_min(0)
         draws = Draws(batch.get("sample_id"), present, config.seed, self.epoch)
         ratio = 0.0 if config.what == "numbers" else config.ratio
-        words = (draws.tokens() < ratio) & plain & present & (slots == 0)
-        masked = None
-        if table is not None and table.bits.shape[1]:
-            masked = self._chosen(batch, draws.numbers(table.bits.shape[1]))
-            masked = masked & (table.given == GIVEN) & table.finite()
         hides = vocabulary.predicts_numbers and (config.joint or not vocabulary.several_tokens)
+        count = 0 if table is None else table.bits.shape[1]
+        # All draws of the usual case at once: each is many small operations.
+        sees_scale = batch.get("number_scale") is not None and bool(config.scale_in_sight)
+        at_once = bool(count) and hides and sees_scale and config.replace == (1.0, 0.0)
+        drawn = draws.several(None, *[count] * (bool(count) + at_once))
+        words = (drawn[0] < ratio) & plain & present & (slots == 0)
+        masked = None
+        if table is not None and count:
+            masked = self._chosen(batch, drawn[1]) & (table.given == GIVEN) & table.finite()
         if masked is None or not hides:
             return self._one_by_one(batch, vocabulary, draws, slots, words, masked)
         token: Any = vocabulary.mask_id if config.hide_slot else vocabulary.num_id
@@ -131,8 +135,8 @@ class Masked(Objective):
                 at_random = (masked & (number_fate >= config.replace[0])).gather(1, (slots.abs() - 1).clamp_min(0))
                 token = torch.where(at_random, word, token)
         in_sight = None
-        if batch.get("number_scale") is not None and config.scale_in_sight:
-            in_sight = draws.numbers(masked.shape[1]) < config.scale_in_sight
+        if sees_scale:
+            in_sight = (drawn[2] if at_once else draws.numbers(count)) < config.scale_in_sight
         labels = torch.where(words, ids, torch.full_like(ids, -100))
         plain = batch | {"input_ids": seen, "number_slots": slots, "labels": labels}
         hidden = hide_numbers(plain, given, vocabulary, token=token, in_sight=in_sight)
@@ -140,7 +144,9 @@ class Masked(Objective):
         if self.learns_slots and config.hide_slot and config.joint:
             labels = self._with_slots(labels, hidden.inputs, masked, vocabulary)
         share = 1.0 if batch.get("number_wanted") is not None else config.number_ratio
-        return Task(hidden.inputs, labels, hidden.targets, masked, hidden.source, table, share)
+        # With `hide_slot` numbers have labels, too: not more than their tokens.
+        tokens = min(1.0, ratio + config.hide_slot * share)
+        return Task(hidden.inputs, labels, hidden.targets, masked, hidden.source, table, share, tokens)
 
     def _with_slots(self, labels: Tensor, inputs: dict[str, Any], masked: Tensor, vocabulary: Vocabulary) -> Tensor:
         """Labels with [NUM] at each masked number: at the token that hides it, or at a [NUM] that was kept."""
@@ -177,7 +183,9 @@ class Masked(Objective):
         if table is not None and given is not None:
             inputs["number_given"] = torch.where(given, torch.full_like(table.given, ASKED), table.given)
         inputs["input_ids"] = seen
-        return Task(inputs, labels, table, masked)
+        # The tokens of a number are drawn together, so that their share says little about their count.
+        by_itself = masked is None or not (vocabulary.predicts_numbers or vocabulary.spells_numbers)
+        return Task(inputs, labels, table, masked, token_share=config.ratio if by_itself else 1.0)
 
     def _replaced(
         self, ids: Tensor, covered: Tensor, fate: Tensor, word: Tensor | None, vocabulary: Vocabulary

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 __all__ = ["Counts", "LaterCounts", "chosen_rows", "first_numbers", "fixed_counts", "has_fixed_shapes", "is_recorded",
-           "numbers_where", "tokens_where"]  # fmt: skip
+           "labelled_places", "numbers_where", "tokens_where"]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -124,6 +124,21 @@ def first_numbers(wanted: Tensor, share: float = 1.0) -> tuple[Tensor, Tensor]:
     if share < 1:
         found = found[: total * math.ceil(1280 * share) // 1024 + 64]  # whole numbers, linear in symbolic shapes
     return found // wanted.shape[1], found % wanted.shape[1]
+
+
+def labelled_places(wanted: Tensor, share: float = 1.0) -> tuple[Tensor, Tensor]:
+    """The rows and columns of the labelled tokens of a mask (B, T); on an accelerator without waiting for it.
+
+    There, and in compiled code, they are a fixed number of places if their `share` is known: those of `first_numbers`,
+    some of which have no label.
+
+    Example:
+        >>> labelled_places(torch.tensor([[False, True], [False, True]]), share=0.5)
+        (tensor([0, 1]), tensor([1, 1]))
+    """
+    if torch.compiler.is_compiling() or (wanted.device.type != "cpu" and share < 1):
+        return first_numbers(wanted, share)
+    return _places(wanted, None)
 
 
 def tokens_where(wanted: Tensor, count: int | None = None) -> tuple[Tensor, Tensor] | None:

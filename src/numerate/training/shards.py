@@ -30,10 +30,11 @@ from torch.utils.data import Dataset
 
 from numerate.errors import NumerateError
 from numerate.files import file_hash, json_hash
+from numerate.processing.flat_rows import FlatRows, places_of_rows
 from numerate.training.checkpoints import CheckpointError, atomic, damage, read_manifest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numerate.processing.processor import NumberProcessor
 
@@ -183,31 +184,38 @@ class Shards(Dataset[dict[str, Any]]):
         return int(self._ends[-1])
 
     def __getitem__(self, index: int) -> dict[str, Any]:
+        return self.__getitems__([index])[0]
+
+    def __getitems__(self, indices: Sequence[int]) -> FlatRows:
+        """Several rows at once, as a `DataLoader` asks for a batch; `NumberCollator` pads them with few operations."""
         size = len(self)
-        if not -size <= index < size:
-            raise IndexError(f"row {index} of {size}")
-        index = int(index) % size
-        which = int(np.searchsorted(self._ends, index, side="right"))
-        arrays = self._arrays(which)
-        place = index - (int(self._ends[which - 1]) if which else 0)
-        begin, end = arrays["starts"][place : place + 2].tolist()
-        ids = arrays["ids"][begin:end].astype(np.int64)
-        row: dict[str, Any] = {"input_ids": ids}
+        index = np.asarray(indices, dtype=np.int64)
+        wrong = (index < -size) | (index >= size)
+        if wrong.any():
+            raise IndexError(f"row {int(index[wrong.argmax()])} of {size}")
+        index = index % size
+        which = np.searchsorted(self._ends, index, side="right")
+        first = np.concatenate([np.zeros(1, dtype=np.int64), self._ends[:-1]])
+        parts, grouped = [], np.argsort(which, kind="stable")
+        for shard in np.unique(which).tolist():
+            rows = index[which == shard]
+            parts.append(self._rows(self._arrays(shard), rows - first[shard], rows))
+        return FlatRows.joined(parts, np.argsort(grouped, kind="stable"))
+
+    def _rows(self, arrays: dict[str, np.ndarray], rows: np.ndarray, ids: np.ndarray) -> FlatRows:
+        """Some rows of one shard; `ids` are their indices in the data set."""
+        at, lengths = places_of_rows(arrays["starts"], rows)
+        tokens: dict[str, np.ndarray | None] = {"input_ids": arrays["ids"][at]}
         for field, name in (("token_type_ids", "types"), ("number_scale", "scales")):
             if field in self.fields:
-                column = arrays.get(name)
-                row[field] = np.zeros_like(ids) if column is None else column[begin:end].astype(np.int64)
+                tokens[field] = arrays[name][at] if name in arrays else None
         if "attention_mask" in self.fields:
-            row["attention_mask"] = np.ones_like(ids)
-        row["number_slots"] = arrays["slots"][begin:end].astype(np.int64)
-        first, last = arrays["number_starts"][place : place + 2].tolist()
-        for name in ("bits", "precision", "given"):
-            row[f"number_{name}"] = np.array(arrays[name][first:last])
-        places = arrays["char_starts"][first : last + 1]
-        lengths = np.diff(places)
-        rows = np.zeros((last - first, max(1, int(lengths.max(initial=0)))), dtype=np.uint8)
-        rows[np.arange(rows.shape[1]) < lengths[:, None]] = arrays["chars"][places[0] : places[-1]]
-        return row | {"number_chars": rows, "sample_id": index}
+            tokens["attention_mask"] = np.ones(len(at), dtype=np.int64)
+        tokens["number_slots"] = arrays["slots"][at]
+        which, counts = places_of_rows(arrays["number_starts"], rows)
+        table = {f"number_{name}": np.asarray(arrays[name][which]) for name in ("bits", "precision", "given")}
+        letters, char_lengths = places_of_rows(arrays["char_starts"], which)
+        return FlatRows(lengths, tokens, counts, table, char_lengths, arrays["chars"][letters], ids)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return (self[index] for index in range(len(self)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ from numerate.processing.encoding import ENCODE, NumberCollator
 from numerate.training import evaluation
 from numerate.training.atomic_checkpoints import AtomicCheckpoints
 from numerate.training.checkpoints import recover
+from numerate.training.flat_collator import FlatCollator
 from numerate.training.guard import SAMPLE_ID, NonFiniteGuard
 from numerate.training.learning_rates import number_rate, set_number_rates
 from numerate.training.loss_normalisation import step_counts
@@ -27,7 +29,7 @@ from numerate.training.output_folder import output_folder
 from numerate.training.progress import Throughput
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from torch import nn
 
@@ -62,6 +64,8 @@ class NumberTrainer(AtomicCheckpoints):
         eval_seed: Random seed of the masks of an evaluation.
         number_metrics: Whether evaluation computes number metrics. A model that attends to both sides needs a forward
             pass over a text for each of its numbers.
+        labelled_logits: Whether training steps of a masked language model compute token logits only where there is a
+            label; loss and gradients are the same. See `NumberModel.labelled_logits`.
         number_learning_rate: Learning rate of the embedder, the head and all other weights outside of the backbone;
             "same" for `learning_rate`. By default ten times the `learning_rate`, but at most 1e-3 (and not below
             `learning_rate`): these weights are new, those of the backbone are trained. The schedule scales both alike.
@@ -80,6 +84,7 @@ class NumberTrainer(AtomicCheckpoints):
         *,
         eval_seed: int = 0,
         number_metrics: bool = True,
+        labelled_logits: bool = True,
         number_learning_rate: float | str | None = None,
         nonfinite_limit: int = 3,
         callbacks: Sequence[Any] | None = None,
@@ -93,7 +98,7 @@ class NumberTrainer(AtomicCheckpoints):
             data_collator.empty_labels = False  # they are for the stock Trainer
         self.guard = NonFiniteGuard(nonfinite_limit)
         callback = [] if self._numbers is None else [ObjectiveCallback(self._numbers, self.guard)]
-        self.eval_seed, self.number_metrics = eval_seed, number_metrics
+        self.eval_seed, self.number_metrics, self.labelled_logits = eval_seed, number_metrics, labelled_logits
         self.number_learning_rate = number_learning_rate
         self._found: list[Tensor] = []
         self._counts: dict[str, Tensor] | None = None
@@ -102,9 +107,12 @@ class NumberTrainer(AtomicCheckpoints):
         self._evaluated = self._steps = self._skipped_before = self._skipped_at_first = 0
         self._loss_before: Tensor | None = None
         self._first_step: int | None = None
+        self._operations: int | None = None
         callbacks = [*(callbacks or ()), self.guard, *callback]
         super().__init__(model, args, data_collator, train_dataset, eval_dataset, callbacks=callbacks, **options)
         number_rate(self.args.learning_rate, number_learning_rate)  # refuses a wrong one before anything is loaded
+        # The guard skips such steps; the stock filter would wait for the accelerator twice in every step.
+        self.args.logging_nan_inf_filter = False
         self.guard.scales_gradients = getattr(self.accelerator, "scaler", None) is not None
         self.throughput = Throughput(self.args.world_size)
         if self.args.fsdp and not self.is_fsdp_enabled:
@@ -140,12 +148,27 @@ class NumberTrainer(AtomicCheckpoints):
         # The stock Trainer seeds in its constructor: random draws since then would change masks, dropout and order.
         set_seed(self.args.seed)
         self.throughput.restart()
-        self._steps, self._skipped_before = 0, self.guard.skipped
+        self._steps, self._skipped_before, self._operations = 0, self.guard.skipped, None
         self._skipped_at_first, self._first_step = self.guard.skipped, None
-        output = super().train(resume_from_checkpoint, *positional, **options)
+        with self._labelled():
+            output = super().train(resume_from_checkpoint, *positional, **options)
         # Mixed precision wraps `forward` and rebuilds its output, which would lose the distributions.
         self.accelerator.unwrap_model(self.model, keep_fp32_wrapper=False)
         return output._replace(training_loss=output.metrics["train_loss"])
+
+    @contextlib.contextmanager
+    def _labelled(self) -> Iterator[None]:
+        """A context in which training steps compute only the token logits that they need."""
+        model = self._numbers
+        if model is None:
+            yield
+            return
+        before, model.left_out = model.labelled_logits, None
+        model.labelled_logits = before or self.labelled_logits
+        try:
+            yield
+        finally:
+            model.labelled_logits = before
 
     def _fit(self, model: NumberModel) -> None:
         """Fits head and embedder to the training data, unless the head was trained before."""
@@ -209,6 +232,15 @@ class NumberTrainer(AtomicCheckpoints):
         self.throughput.add(inputs)
         return loss
 
+    def floating_point_ops(self, inputs: dict[str, Any]) -> int:
+        """The stock estimate; the parameters are counted once, and not in every step."""
+        ids = inputs.get("input_ids")
+        if self._numbers is None or not isinstance(ids, Tensor) or not ids.numel():
+            return super().floating_point_ops(inputs)
+        if self._operations is None:
+            self._operations = super().floating_point_ops(inputs) // ids.numel()
+        return self._operations * ids.numel()
+
     def _forward_and_back(self, model: nn.Module, inputs: dict[str, Any], *positional: Any, **options: Any) -> Tensor:
         """The detached loss of a micro-batch; its gradients are added to those of the weights."""
         return super().training_step(model, inputs, *positional, **options)
@@ -236,12 +268,24 @@ class NumberTrainer(AtomicCheckpoints):
                 logs["number_loss"] = round(float(torch.stack(self._number_losses).nanmean()), 4)
                 self._number_losses = []
             logs |= self.throughput.read()
+            if (
+                self._numbers is not None
+                and self._numbers.left_out is not None
+                and (missed := int(self._numbers.left_out))
+            ):
+                logs["left_out_tokens"] = missed
         if self.guard.skipped and ("loss" in logs or "train_loss" in logs):
             logs["skipped_steps"] = self.guard.skipped
         if "train_loss" in logs:
             steps, skipped = self.state.global_step - (self._first_step or 0), self.guard.skipped
             logs["train_loss"] = _without_skipped(logs["train_loss"], steps, skipped - self._skipped_at_first)
         super().log(logs, start_time)
+
+    def _get_collator_with_removed_columns(self, data_collator: Any, description: str | None = None) -> Any:
+        stock = super()._get_collator_with_removed_columns(data_collator, description)
+        if stock is data_collator or not isinstance(data_collator, NumberCollator):
+            return stock
+        return FlatCollator(data_collator, stock, frozenset(self._signature_columns or ()))
 
     def _set_signature_columns_if_needed(self) -> None:
         super()._set_signature_columns_if_needed()

@@ -82,9 +82,9 @@ def generate(
         example = model.processor(text) if isinstance(text, str) else text
         groups[len(example["input_ids"])].append(index)
     parts = [_generated(model, [texts[index] for index in group], chosen, generator) for group in groups.values()]
-    order = [index for group in groups.values() for index in group]
+    place = {index: at for at, index in enumerate(index for group in groups.values() for index in group)}
     columns = ([row for part in parts for row in getattr(part, field.name)] for field in dataclasses.fields(Generation))
-    return Generation(*([column[order.index(index)] for index in range(len(texts))] for column in columns))
+    return Generation(*([column[place[index]] for index in range(len(texts))] for column in columns))
 
 
 def _generated(
