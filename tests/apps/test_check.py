@@ -42,6 +42,20 @@ class Frame:
         return self.rows
 
 
+def test_tables_of_a_text() -> None:
+    rows = "| region | sales |\n|---|---:|\n| north | 120 |\n| south | 140 |\n| west | 95 |\n| total | 365 |\n"
+    found = check(f"Sales\n\n{rows}\nThe lake is 28 km (27 mi) long.\n", model=False)
+    assert {(each.rule, each.written, each.line) for each in found} == {
+        ("total", "365", 8),
+        ("conversion", "27 mi", 10),
+    }
+    listed = "region,sales,cost\nnorth,120,5\nsouth,140,6\nwest,95,7\ntotal,365,18\n"
+    assert [each.meant for each in check(listed, model=False)] == ["355"]
+    assert not check(listed, model=False, kind="text")
+    (cited,) = check("[1] The lake is 28 km (27 mi) long.", model=False)
+    assert cited.span == (23, 28)
+
+
 def test_frames() -> None:
     rows: list[tuple[Any, ...]] = [
         (n, p, n * p, None, float("nan")) for n, p in ((2, 3.5), (5, 1.25), (4, 2.2), (3, 9.1), (8, 1.1))
@@ -82,7 +96,12 @@ def test_a_model_is_asked_too() -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [({"ignore": ["convertion"]}, "did you mean 'conversion'"), ({"false_alarms": 2}, "between 0 and 1, got 2")],
+    [
+        ({"ignore": ["convertion"]}, "did you mean 'conversion'"),
+        ({"false_alarms": 2}, "between 0 and 1, got 2"),
+        ({"kind": "mark"}, "did you mean 'markdown'"),
+        ({"kind": "xlsx"}, "give a pathlib.Path"),
+    ],
 )
 def test_bad_arguments(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(BadInput, match=message):

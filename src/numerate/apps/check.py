@@ -17,7 +17,7 @@ from numerate.apps.consistency.checker import ConsistencyChecker
 from numerate.apps.documents import Document, Problem
 from numerate.apps.findings import Checker, Finding, ranked
 from numerate.apps.formats.json_records import frame_document, is_frame, record_document
-from numerate.apps.formats.opening import read_documents
+from numerate.apps.formats.opening import read_documents, text_documents
 from numerate.errors import BadInput
 from numerate.registry import near_names
 
@@ -65,13 +65,14 @@ class CheckOptions:
 
 
 def check(
-    what: Any, *, model: Any = None, ignore: Iterable[str] = (), false_alarms: float | None = None
-) -> list[Finding]:
+    what: Any, *, model: Any = None, ignore: Iterable[str] = (), false_alarms: float | None = None,
+    kind: str | None = None,
+) -> list[Finding]:  # fmt: skip
     """Finds numbers that contradict each other, or that look wrong.
 
     Args:
-        what: A text, a path (`pathlib.Path`), a list of records (dictionaries), a DataFrame, or a `Document`. A text
-            is read as sentences; tables in Markdown or CSV are read from files only.
+        what: A text, a path (`pathlib.Path`), a list of records (dictionaries), a DataFrame, or a `Document`. Tables of
+            a text in Markdown are read as tables, and so is a text that is CSV as a whole.
         model: What judges whether numbers are plausible: a `NumberModel`, its folder or Hub id, or a checker. By
             default the model of the environment variable NUMERATE_MODEL, or `models/numerate-mini` of the repository;
             where there is none, the logger `numerate` says so once, and only rules and distributions of columns are
@@ -79,6 +80,7 @@ def check(
         ignore: Ids of rules that are left out.
         false_alarms: Share of the right numbers that may be reported as improbable; by default 1 % of those that a
             model judges, and about one in a table by the distributions of its columns.
+        kind: Format of a text or path, as `markdown`; by default decided by the text, or by the name of the file.
 
     Returns:
         The findings, most probable first.
@@ -96,14 +98,18 @@ def check(
     """
     from numerate.apps.check_models import checker_of
 
-    options = CheckOptions(ignore=tuple(ignore), false_alarms=_checked(false_alarms))
+    options = CheckOptions(ignore=tuple(ignore), false_alarms=_checked(false_alarms), kind=kind)
     check_ignored(options.ignore)
     if isinstance(what, Path):
         outcome = check_file(str(what), options, model=checker_of(model, false_alarms))
         _tell(outcome.problems)
         return ranked(outcome.findings)
-    document = _document(what)
-    return ranked(check_document(document, make_checkers(options, checker_of(model, false_alarms)), options))
+    documents = _documents(what, kind)
+    checkers = make_checkers(options, checker_of(model, false_alarms))
+    _tell(each for each in documents if isinstance(each, Problem))
+    documents = [each for each in documents if isinstance(each, Document)]
+    found = (check_document(each, checkers, options, piece) for piece, each in enumerate(documents))
+    return ranked(itertools.chain.from_iterable(found))
 
 
 def make_checkers(options: CheckOptions, model: Checker | None = None) -> list[Checker]:
@@ -240,18 +246,20 @@ def count_numbers(document: Document) -> int:
     return sum(any(map(str.isdecimal, cell)) for cell in itertools.chain.from_iterable(document.rows))
 
 
-def _document(what: Any) -> Document:
-    """What `check` was given, as a document."""
+def _documents(what: Any, kind: str | None) -> list[Document | Problem]:
+    """What `check` was given, as documents."""
     if isinstance(what, str):
         if len(what) < MAX_NAME and not any(mark in what for mark in " \n\0") and Path(what).is_file():
             raise BadInput(f"check({what!r}) would check the name of a file: give pathlib.Path({what!r})")
-        return Document(kind="text", text=what)
+        return list(text_documents(what, kind))
+    if kind is not None:
+        raise BadInput(f"kind={kind!r} is for texts and paths, got {type(what).__name__}")
     if isinstance(what, Document):
-        return what
+        return [what]
     if is_frame(what):
-        return frame_document(what)
+        return [frame_document(what)]
     if isinstance(what, Sequence) and all(isinstance(each, Mapping) for each in what):
-        return record_document(list(what))
+        return [record_document(list(what))]
     said = type(what).__name__
     if isinstance(what, Sequence) and not isinstance(what, bytes):
         said += f" with a {next(type(each).__name__ for each in what if not isinstance(each, Mapping))}"

@@ -23,7 +23,7 @@ from numerate.registry import near_names
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["FORMATS", "check_format", "format_of", "read_documents", "suffix_format"]
+__all__ = ["FORMATS", "check_format", "format_of", "read_documents", "suffix_format", "text_documents"]
 
 Reader = Callable[[Source], Iterator[Document | Problem]]
 FORMATS: Mapping[str, Reader] = {
@@ -31,6 +31,7 @@ FORMATS: Mapping[str, Reader] = {
     "json": read_json, "jsonl": read_json_lines, "xlsx": read_xlsx, "docx": read_docx,
 }  # fmt: skip
 """Name of a format -> its reader."""
+_BINARY = ("xlsx", "docx")
 _SUFFIXES = {
     ".txt": "text", ".text": "text", ".rst": "text", ".tex": "text", ".log": "text", ".md": "markdown",
     ".markdown": "markdown", ".html": "html", ".htm": "html", ".xhtml": "html", ".csv": "csv", ".tsv": "tsv",
@@ -39,6 +40,8 @@ _SUFFIXES = {
 }  # fmt: skip
 _HTML = re.compile(rb"\s*(?:<!--.*?-->\s*)?<(?:!doctype html|html|body|head|div|table|p)\b", re.IGNORECASE | re.DOTALL)
 
+_CITATION = re.compile(rb"\[[^\[\]{}\"\n]*\][ \t]*[^\W\d_]")
+"""A text that begins with a citation or a label, `[1] Miller found`, which is no JSON."""
 _TABLE_ROW = re.compile(rb"^\s*\|?(?:\s*:?-{3,}:?\s*\|)+", re.MULTILINE)
 """The line below the header of a Markdown table."""
 
@@ -71,7 +74,7 @@ def read_documents(
             yield Problem(name, said, fatal=True, is_harmless=not said.startswith("damaged"))
             return
         chosen = kind or format_of(path, start)
-        if chosen not in ("xlsx", "docx"):
+        if chosen not in _BINARY:
             start, source.stream = _recoded(source.stream, start)
             chosen = chosen or format_of(path, start)
             what = binary_kind(start)
@@ -84,6 +87,31 @@ def read_documents(
     finally:
         if path != "-":
             source.stream.close()
+
+
+def text_documents(text: str, kind: str | None = None) -> Iterator[Document | Problem]:
+    """The documents of a text that is at hand, as a file with this content would give them.
+
+    Args:
+        text: The text.
+        kind: A name of `FORMATS` but those of binary files; None: Markdown or CSV if there is a table, else text.
+
+    Raises:
+        BadInput: The format has no such name, or is one of binary files.
+    """
+    check_format(kind)
+    if kind in _BINARY:
+        raise BadInput(f"format {kind!r} is one of binary files: give a pathlib.Path")
+    content = text.encode("utf-8", "replace")
+    chosen = kind or format_of("-", content[:SNIFFED])
+    if kind is None and chosen not in ("markdown", "csv", "tsv"):  # `[1] A footnote` is no JSON
+        chosen = "text"
+    if chosen == "text":  # as it stands, so that spans are places in it
+        yield Document(kind="text", text=text)
+        return
+    source = Source("text", io.BytesIO(content))
+    yield from FORMATS[chosen](source)
+    yield from source.named_problems()
 
 
 def check_format(kind: str | None) -> None:
@@ -123,7 +151,7 @@ def format_of(path: str, start: bytes) -> str | None:
     if _HTML.match(start):
         return "html"
     head = start.lstrip()
-    if head[:1] in (b"{", b"["):
+    if head[:1] in (b"{", b"[") and not _CITATION.match(head):
         return "jsonl" if head[:1] == b"{" and b"}\n{" in start else "json"
     if _TABLE_ROW.search(start):
         return "markdown"
