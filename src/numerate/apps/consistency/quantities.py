@@ -38,7 +38,7 @@ PLAIN, UNIT, PERCENT, MONEY, YEAR, DATED, CLOCK, ORDINAL = (
     _CLASSES[name] for name in ("plain", "unit", "percent", "money", "year", "date", "clock", "ordinal")
 )
 COUNT = PLAIN + _CLASSES["ratio"] + _CLASSES["other"]
-"""Numbers without a unit; those that the reader takes for a ratio or a code are among them."""
+"""Numbers without a unit; those that the reader takes for a ratio are among them."""
 ANY = "".join(_CLASSES.values())
 
 _OF_KIND = {
@@ -67,6 +67,16 @@ _HEDGE = re.compile(
     r"[\s(]*(?:the |an? |of |only |by |just |to )?[$€£¥]?\s*$",
     re.IGNORECASE,
 )
+_DASHES = ("-", "–", "—")
+_REFERENCES = frozenset(
+    "table tables figure figures fig fig. figs. section sections sec. chapter chapters step steps line lines equation eq."
+    " eqs. theorem lemma remark algorithm experiment experiments study model option question item day week phase stage"
+    " grade class level type category group cohort arm part volume vol. episode season route highway interstate exit"
+    " gate platform room channel flight bus no. number nr. article rule appendix scenario case site round version top"
+    " big layer block zone tier district ward game leg heat lane lap apollo boeing airbus windows problem task batch"
+    " lot trial run sample page hole row column wave act scene verse psalm key division".split()
+)
+"""Words before a number that names one of several things; `pages`, `rows` and `aged` begin ranges and are left out."""
 _SMALLER = {"ft": "in", "lb": "oz", "stone": "lb", "h": "min", "min": "s", "year": "month", "d": "h", "yd": "ft"}
 
 
@@ -276,6 +286,8 @@ class Sentence:
             if (waiting and waiting[0].start < end) or start < taken:
                 continue
             group = _OF_KIND.get(numeral.kind, "unit" if numeral.unit is not None else "plain")
+            if numeral.unit is None and group in ("plain", "other") and self._is_name(numeral, group):
+                group = "ordinal"  # `Table 2`, `IL-2`: it names a thing and counts nothing
             if group in ("date", "clock") and numeral.unit is not None:
                 group = "unit"  # `17 March, 24 days`
             elif group == "date":
@@ -304,6 +316,23 @@ class Sentence:
             text = self.text[start - self.offset : end - self.offset]
             yield Quantity(text, start, end, numeral.value, unit, group, (numeral,), before=before)
         yield from waiting
+
+    def _is_name(self, numeral: Numeral, group: str) -> bool:
+        """Whether a number without a unit is a name: of a table, a day of a trial, a model."""
+        start, end = numeral.start - self.offset, numeral.end - self.offset
+        if group == "other":
+            # Numbers joined by a dash may be a score or a range: `214-198`. Those behind a mark may be counts that
+            # follow a word for a code: `took part, 22 of them`, `the members (40)`.
+            before = self.text[max(0, start - 2) : start]
+            return (
+                not before.endswith(_DASHES)
+                and self.text[end : end + 1] not in _DASHES
+                and before not in (", ", "; ", ": ", " (", "( ")
+            )
+        if self.text[max(0, start - 1) : start] not in (" ", "\xa0"):
+            return False
+        word = self.text[max(0, start - 14) : start - 1].rpartition(" ")[2].lower().lstrip("(")
+        return word in _REFERENCES and numeral.value < 1000 and numeral.value == int(numeral.value)
 
     def _dates_and_times(self) -> list[Quantity]:
         """Dates with a month's name and times of the day, which the reader gives as several numerals."""
