@@ -98,6 +98,7 @@ def _mean(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
         return
     if (
         _NOT_THESE.search(match["gap"])
+        or parts[0].before.rstrip().endswith(("between", "from"))
         or z.hedge in ("over", "under")
         or (z.unit and parts[-1].unit not in (None, z.unit))
     ):
@@ -220,8 +221,13 @@ class ListCounts(Rule):
             ):
                 continue
             # `Trinidad and Tobago` may be one item.
-            counts = {len(items), len(items) - 1 + len(last)} if len(items) > 1 else {len(last)}
+            counts = {len(items) - 1 + len(last)}
+            if len(items) > 1 and _OXFORD.search(match["items"]):
+                counts.add(len(items))
             yield from _counted(sentence, match, counts)
+
+
+_OXFORD = re.compile(r", (?:and|&) ")
 
 
 def _are_names(text: str, items: list[str]) -> bool:

@@ -89,11 +89,11 @@ _CLAIM = (
     rf"|an? (?:[a-z-]+ )?{slot('c2', _VALUE)}(?P<points2>[ -](?:percentage[ -])?points?\b)?"
     rf"[ -]?(?:[a-z-]+ ){{0,2}}?(?P<w2>{_KIND})\b"
     rf"|\b(?P<w3>{_MOVED}) (?:by )?{_HEDGE}{slot('c3', _VALUE)}"
-    rf"|{slot('c4', _VALUE)}(?: [a-z]+)? (?P<w4>{_MORE}|{_LESS})\b)"
+    rf"|{slot('c4', _VALUE)}(?: [a-z]+)? (?P<w4>{_MORE}|{_LESS}|off)\b)"
 )
 _LEAD_IN = (
     r"(?:(?:or|i\.e\.,?|that is,?|which is|which was|representing|equivalent to|corresponding to|meaning"
-    r"|marking|thus|for|with|a total|equal to|giving|this is|it was|by) )*"
+    r"|marking|thus|for|with|a total|equal to|giving|this is|it was|by|is|was|now) )*"
 )
 _AFTER = re.compile(
     rf"(?P<far>{_GAP}{{0,40}}?)(?:,| \(| –| —| -)? ?{_LEAD_IN}(?:{_CLAIM}{_POINTS}{_FOLD}"
@@ -117,6 +117,11 @@ _BETWEEN = re.compile(
     rf"\b(?P<w1>{_KIND}|spread|distance|interval) between {_LEAD}{_A}(?P<far>{_GAP}{{0,40}}?)\band {_LEAD}"
     rf"{_B}{_GAP}{{0,40}}?"
     rf"\b(?:is|was|of|equals|amounts to|comes to|came to|being) {_HEDGE}{slot('c1', _VALUE)}{_POINTS}"
+)
+# `the spread of 3.1 points is the difference between 7.4 and 4.3`
+_BETWEEN_BEHIND = re.compile(
+    rf"{slot('c1', _VALUE)}{_POINTS}(?: [a-z]+)?(?: is| was|,| –| -| being| =)+ (?:an? |the )?(?P<w1>difference|gap|spread)"
+    rf" between {_LEAD}{_A}(?P<far>{_GAP}{{0,40}}?)\band {_LEAD}{_B}"
 )
 # `which stood at 4,000 in January, fell 25 % to 3,000`
 _STOOD = re.compile(
@@ -151,6 +156,7 @@ _BREAK = re.compile(
     r"|expected|forecast)\b|\. "
 )
 _OTHER_BASE = re.compile(r" (?:than|normal|averages?|usual|expect|the|its|last|that|zero|freezing|sea)\b")
+_OTHER_SUBJECT = re.compile(r", (?:the|its|their|his|her|our|this|these|average|total) [a-z]")
 _BASE = re.compile(r"\bfrom (?:[a-z]+ ){0,3}$")
 _BREAK_PAIR = re.compile(
     r"\b(?:while|whereas|but|although|though|which|who|whose|when|because|despite|excluding|including"
@@ -204,9 +210,9 @@ def changes_of(sentence: Sentence) -> Iterator[Change]:
     if " of " in skeleton:
         for match in _AND.finditer(skeleton):
             yield from _around(sentence, match, only_after=True)
-    for cue, pattern in ((" between ", _BETWEEN), (", ", _STOOD)):
+    for cue, pattern in ((" between ", _BETWEEN), (" between ", _BETWEEN_BEHIND), (", ", _STOOD)):
         for match in pattern.finditer(skeleton) if cue in skeleton else ():
-            if not _BREAK.search(match["far"]):
+            if not _BREAK.search(match["far"].replace(" and ", " ")):
                 yield _change(sentence, match, sentence.get(match, "a"), sentence.get(match, "b"))
     for match in _MIDDLE.finditer(skeleton) if _has_middle(skeleton) else ():
         if not _BREAK.search(match["far"]) and not _BREAK.search(match["between"]):
@@ -242,6 +248,8 @@ def _around(sentence: Sentence, pair: re.Match[str], only_after: bool = False) -
             break
     match = _AFTER.match(skeleton, pair.end())
     if match is not None and not _BREAK.search(match["far"]) and not (found and match["bare"]):
+        if match["w3"] and _OTHER_SUBJECT.search(match["far"]):
+            return  # `as the factor rose from 5 to 10, the number of steps dropped 27 %`
         if match["w4"] and _OTHER_BASE.match(skeleton, match.end()):
             return  # `fell from 18 to 7, 5 below normal`
         change = _change(sentence, match, a, b)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain, written_like
@@ -15,6 +16,14 @@ if TYPE_CHECKING:
     from numerate.apps.findings import Finding
 
 __all__ = ["change_findings"]
+
+
+_COMPOUND = re.compile(
+    r"\b(?:twice|three times|per (?:year|month|annum|week|day)|an? (?:year|month|week)|annually|annual|each (?:year|month"
+    r"|time|week)|every (?:year|month|week)|compound\w*|in a row|successive\w*|consecutive\w*|yearly|monthly|and again)\b"
+    r"(?! (?:ago|earlier|before))|(?<!vs)(?: vs\.? .*){2}"
+)
+"""Changes that came more than once, and tables without their lines."""
 
 
 def change_findings(sentence: Sentence, wanted: str) -> Iterable[Finding]:
@@ -40,7 +49,7 @@ def _judged(sentence: Sentence, change: Change) -> Finding | None:
     if change.points and c.group == "percent":
         return None
     if c.group == "percent":
-        return _percent(sentence, change)
+        return None if _COMPOUND.search(sentence.skeleton) else _percent(sentence, change)
     if c.unit is None and 0 < c.value < 1 and c.text[:1].isalpha():
         return _percent(sentence, change)
     return _difference(sentence, change)

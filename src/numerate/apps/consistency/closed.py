@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain, written_like
-from numerate.apps.consistency.quantities import PERCENT, one
+from numerate.apps.consistency.quantities import COUNT, MONEY, PERCENT, UNIT, one, slot
 from numerate.numerals.unit_factors import converted, dimension_name
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ __all__ = [
     "closed_difference",
     "closed_factor",
     "closed_percent",
+    "closed_result",
     "closed_span",
     "context_of",
     "values_of",
@@ -61,7 +62,7 @@ _OTHER = re.compile(
     r"|like-for-like|basis|excluding|adjusted|each|year-to-date"
     r"|annual|annually|forecast|expected"
     r"|highest|lowest|record|rates|yield|interest|another|further|both|including|of which|of whom|of them"
-    r"|normal|usual|for every|every)\b|;"
+    r"|normal|usual|for every|every|off an?|session|opening|twice|compound\w*)\b|;"
 )
 _TIMES = frozenset(("year", "date", "clock", "ordinal"))
 
@@ -121,7 +122,7 @@ def closed_percent(sentence: Sentence) -> Iterator[Finding]:
             blur = blur_of(a) / a.value + blur_of(b) / b.value
             real = b.value / a.value - 1
             for each in (real, real + 1, *((1 - real,) if is_rate else ())):
-                if abs(abs(each) - share) <= p.slack + 0.003 + blur * (1 + abs(real)):
+                if abs(abs(each) - share) <= p.slack + 0.003 + blur * b.value / a.value:
                     return
             if a.start < b.start and 0.25 < abs(real) / share < 4 and 1 / 4.1 < b.value / a.value < 4.1:
                 near.append((a, b, real))
@@ -188,6 +189,33 @@ _NOT_TIMES = re.compile(
 )
 
 
+_LOST_OR = re.compile(
+    rf"\b(?P<w>{_MOVED}) (?:by )?(?:{slot('d', COUNT + MONEY + UNIT)}(?: [a-z]+)?(?:, or| \(|, ) ?{slot('p', PERCENT)}"
+    rf"|{slot('p2', PERCENT)}(?:, or| \(|, ) ?{slot('d2', COUNT + MONEY + UNIT)}(?: [a-z]+)?)(?:,|\))? (?:to|at)"
+    rf" (?:(?:close|end|finish|stand|settle|trade|a|the|an|[a-z]+ed) )*(?:at |on )?{slot('b', COUNT + MONEY + UNIT)}"
+)
+"""`lost 120 points, or 1 %, to close at 11,880`"""
+_FELL = re.compile(r"fell|fall|drop|declin|decreas|shrank|slid|plung|tumbl|sank|reduc|cut|down|lost|dip|slip|low|eas|shed|contract|slash|trim")
+
+
+def closed_result(sentence: Sentence) -> Iterator[Finding]:
+    """A change in units and in percent, and the value that it led to."""
+    for match in _LOST_OR.finditer(sentence.skeleton) if " or " in sentence.skeleton or "(" in sentence.skeleton else ():
+        d, p = (sentence.get(match, name if match[name] else name + "2") for name in "dp")
+        b = sentence.get(match, "b")
+        if not (d.comparable(b) or d.unit is None or b.unit is None) or any(each.hedge for each in (d, p, b)):
+            continue
+        before = b.value + d.value if _FELL.match(match["w"]) else b.value - d.value
+        if before <= 0 or d.value <= 0 or not 0.1 < p.value * before / d.value < 10:
+            continue
+        real = d.value / before
+        slack = p.half + 0.001 + real * (d.half / d.value + b.half / before)
+        if abs(real - p.value) <= slack:
+            continue
+        message = f"{d.text} of {plain(before)} are {written_like(p, real)}, not {p.text}."
+        yield finding_at("percent", p, message, meant=real, others=[d, b], probability=0.9)
+
+
 def _closed_points(sentence: Sentence, percents: list[Quantity], points: Quantity) -> Iterator[Finding]:
     """Two percentages and how many points lie between them."""
     _, behind = context_of(sentence, points)
@@ -214,9 +242,13 @@ def _is_kin(one: Quantity, other: Quantity) -> bool:
 
 
 def blur_of(quantity: Quantity) -> float:
-    """How far a value may be off by rounding; counts are exact."""
-    exact = quantity.unit is None and quantity.half == 0.5 and not quantity.hedge
-    return 0.0 if exact else quantity.slack
+    """How far a value may be off by rounding; counts are exact, whole amounts of money nearly so."""
+    if quantity.half == 0.5 and not quantity.hedge:
+        if quantity.unit is None:
+            return 0.0
+        if quantity.group == "money":
+            return min(0.5, 0.01 * abs(quantity.value))
+    return quantity.slack
 
 
 def closed_difference(sentence: Sentence) -> Iterator[Finding]:

@@ -14,16 +14,21 @@ if TYPE_CHECKING:
     from numerate.apps.consistency.quantities import Quantity, Sentence
     from numerate.apps.findings import Finding
 
-__all__ = ["closed_added", "closed_product", "closed_rest"]
+__all__ = ["closed_added", "closed_minus", "closed_product", "closed_rest"]
 
 _LEFT_BEFORE = re.compile(
     r"\b(?:leaving|leaves|left|which left) (?:(?:it|him|her|them|us|with|only|just|a total of|the|some) )*$"
 )
-_LEFT_BEHIND = re.compile(r"(?: [a-z'’-]+){0,2}? (?:left over|left|remain(?:ed|s|ing)?)(?=[.,;)]|$| (?:for|in|to)\b)")
+_LEFT_BEHIND = re.compile(
+    r"(?: [a-z'’-]+){0,2}? (?:(?:left over|left|remain(?:ed|s|ing)?)(?=[.,;)]|$| (?:for|to)\b)|left in\b)"
+)
 _ADDED = re.compile(
-    r"\b(?:more|another|additional|further|each|per|of which|of whom|added|joined|new|percent|about|than"
+    r"\b(?:of them|of these|more|another|additional|further|each|per|of which|of whom|added|joined|new|percent|about|than"
     r"|behind|first|last)\b"
 )
+
+
+_TAKEN_OF = re.compile(r"(?: [a-z'’-]+)? of (?:the|its|their|his|her|our|all|these|those) $")
 
 
 def closed_rest(sentence: Sentence) -> Iterator[Finding]:
@@ -38,6 +43,8 @@ def closed_rest(sentence: Sentence) -> Iterator[Finding]:
     if not (_LEFT_BEFORE.search(before) or _LEFT_BEHIND.match(behind)) or _ADDED.search(sentence.skeleton):
         return
     whole, taken = values[0], values[1:-1]
+    if len(taken) == 1 and _TAKEN_OF.match(sentence.between(whole, taken[0])):
+        whole, taken = taken[0], [whole]  # `after selling 15 of its 62 shops`
     real = whole.value - sum(each.value for each in taken)
     slack = sum(0.0 if each.half == 0.5 and each.unit is None and not each.hedge else each.slack for each in values)
     if real <= 0 or any(each.hedge in ("over", "under") for each in values) or not 0.4 < z.value / real < 2.5:
@@ -50,6 +57,39 @@ def closed_rest(sentence: Sentence) -> Iterator[Finding]:
     )
 
 
+_MINUS = re.compile(
+    r"\b(?:less|minus|net of|after deducting|after subtracting|after paying|deducting|subtracting)\b(?! than)"
+    r"|\bafter (?:an? |the )?(?:[a-z]+ )?(?:tax|taxes|deductions?|expenses|costs|fees?|discounts?|rebates?)\b"
+)
+_MINUS_RESULT = re.compile(r"\b(?:leav(?:e|es|ing)|left|net|is|was|are|were|equals?|gives?|giving|makes?|being|=|comes? to|came to)\b|=")
+
+
+def closed_minus(sentence: Sentence) -> Iterator[Finding]:
+    """`assets of 920 less liabilities of 340 leave 580`: two values with `less` between them, and what is left."""
+    values = values_of(sentence)
+    if len(values) != 3 or any(not each.comparable(values[0]) or each.group != values[0].group for each in values):
+        return
+    if values[0].group not in ("money", "plain", "unit") or any(each.hedge or each.value <= 0 for each in values):
+        return
+    gaps = [sentence.between(values[0], values[1]), sentence.between(values[1], values[2])]
+    cues = [_MINUS.search(gap) is not None for gap in gaps]
+    if sum(cues) != 1 or _NOT_MINUS.search(sentence.skeleton):
+        return
+    z = values[2] if cues[0] else values[0]
+    a, b = (each for each in values if each is not z)
+    real = a.value - b.value
+    if not _MINUS_RESULT.search(gaps[1] if cues[0] else gaps[0]) or real <= 0 or not 0.4 < z.value / real < 2.5:
+        return
+    if abs(real - z.value) <= sum(blur_of(each) for each in values):
+        return
+    message = f"{plain(a.value)} - {plain(b.value)} = {plain(real)}, not {z.text}."
+    yield finding_at("sum", z, message, meant=real, others=[a, b], probability=0.9)
+
+
+_NOT_MINUS = re.compile(
+    r"\b(?:per|each|compared|against|versus|vs|from|respectively|rose|fell|up|down|while|but|of which|including"
+    r"|average|percent|more|no less|not less|or less|much less)\b"
+)
 _PLUS_BEFORE = re.compile(
     r"\b(?:further|additional|another|extra|added|adding|bought|signed|gained|acquired) (?:the |an? )?$"
 )

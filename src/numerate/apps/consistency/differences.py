@@ -124,6 +124,8 @@ class Differences(Rule):
             blur = _YEAR_DAYS
         if a.group == "clock":
             least = 2 / 1440 / unit_days
+        if unit_days > 3000:
+            least = 0.35  # decades and centuries are round
         slack = max(least, 0.1 * d.value if d.hedge else 0.0, d.half) + blur / unit_days
         if (unit_days < 20 and blur > 40) or not d.value / 4 <= expected <= d.value * 4:
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING
 
@@ -31,7 +32,8 @@ _EACH = re.compile(
 )
 _SUM_CUE = re.compile(
     r"\b(?:total\w*|in all|altogether|makes?|making|comes? to|came to|cost|costs|is|was|paid|pays?|="
-    r"|earn\w*|spend\w*|amount\w*|or|i\.e\b|that is|giving|gives|for|sum|bill|spent|spends?|received?|course)\b|="
+    r"|earn\w*|spend\w*|amount\w*|or|i\.e\b|that is|giving|gives|for|sum|bill|spent|spends?|received?|course|logged|worked|covered|covers"
+    r"|produced?|produces|saved|saves|used?|uses|consumed?|made|complet\w+|walk\w*|drove|ran|cycled|read)\b|="
     r"|^, $|^: $|^ \($"
 )
 _MORE = re.compile(
@@ -45,7 +47,7 @@ _PER = re.compile(
     rf"(?P<gap>{_GAP}{{0,45}}?){slot('t', _VALUE)}"
 )
 _GROUPS = re.compile(
-    rf"{slot('n', COUNT)}(?: equal| full| whole)? (?P<thing>[a-z-]+s) of {slot('m', _VALUE)}(?P<item> (?!ma"
+    rf"{slot('n', COUNT)}(?: equal| full| whole| monthly| weekly| annual| daily| yearly| quarterly)* (?P<thing>[a-z-]+s) of {slot('m', _VALUE)}(?P<item> (?!ma"
     r"k|giv|hold|contain|or |that )[a-z]+"
     rf")?(?: each)?(?P<gap>{_GAP}{{0,30}}?){slot('t', _VALUE)}(?P<noun> (?!in |al)[a-z]+)?"
     r"(?P<tail>(?: [a-z]+)?(?: in all| in total| altogether| all told))?"
@@ -241,8 +243,9 @@ def _sized(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
     expected, blur = 1.0 / size.factors[0], 0.0
     for each, measure in zip(sides, measures, strict=True):
         expected *= each.value * (measure.factors[0] if measure is not None else 0.0)
-        blur += each.slack / each.value if each.value else 0.0
-    slack = expected * (blur + 0.012) + t.last_place / 2
+        blur += (each.slack / each.value) ** 2 if each.value else 0.0
+    # Whole metres are rounded, but the sides hardly all to one side.
+    slack = expected * (0.6 * math.sqrt(blur) + 0.012) + t.last_place / 2
     yield from _found(t, expected, min(slack, 0.2 * expected), " x ".join(each.text for each in sides), sides)
 
 

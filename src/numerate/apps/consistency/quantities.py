@@ -131,6 +131,8 @@ class Quantity:
     def last_place(self) -> float:
         """What its last digit that is not 0 is worth: 100 for 3,200, which may have been rounded to hundreds."""
         step = self.half * 2
+        if len(self.numerals) == 1 and "." in self.numerals[0].text:
+            return step  # `1.70 m` is not rounded to 1.7
         value = round(abs(self.value) / step) if math.isfinite(self.value) and step else 0
         if value == 0 or value > 1e15:
             return step
@@ -320,17 +322,11 @@ class Sentence:
     def _is_name(self, numeral: Numeral, group: str) -> bool:
         """Whether a number without a unit is a name: of a table, a day of a trial, a model."""
         start, end = numeral.start - self.offset, numeral.end - self.offset
-        if group == "other":
-            # Numbers joined by a dash may be a score or a range: `214-198`. Those behind a mark may be counts that
-            # follow a word for a code: `took part, 22 of them`, `the members (40)`.
-            before = self.text[max(0, start - 2) : start]
-            return (
-                not before.endswith(_DASHES)
-                and self.text[end : end + 1] not in _DASHES
-                and before not in (", ", "; ", ": ", " (", "( ")
-            )
-        if self.text[max(0, start - 1) : start] not in (" ", "\xa0"):
-            return False
+        mark = self.text[start - 1] if start else " "
+        if mark not in " \xa0":
+            # Numbers joined by a dash may be a score or a range: `214-198` is read as a code.
+            is_joined = mark in "-–—" or self.text[end : end + 1] in _DASHES
+            return group == "other" and not is_joined and self.text[max(0, start - 2) : start] not in (" (", "(")
         word = self.text[max(0, start - 14) : start - 1].rpartition(" ")[2].lower().lstrip("(")
         return word in _REFERENCES and numeral.value < 1000 and numeral.value == int(numeral.value)
 

@@ -66,7 +66,8 @@ _X = slot("x", COUNT + UNIT)
 _CENTRES = [
     re.compile(
         rf"\b(?:mean|median|average|averaged|averages|averaging)(?: [a-z]+){{0,4}}?,? (?:was |is |of |: ?)?{_X}"
-        rf"(?: [a-z]+)?(?:,| and|, and|, with a)? ?{_RANGED} {_A}{_DASH}(?:and )?{_B}"
+        rf"(?: [a-z]+)?(?:,| and|, and|, with a)?(?: (?:lay|lies|falls|fell|was|is) (?:within|in|inside) (?:an?|the))?"
+        rf" ?{_RANGED} {_A}{_DASH}(?:and )?{_B}"
     ),
     re.compile(
         rf"\b{_RANGED} {_A}(?: to | and |–|-){_B}(?: [a-z]+)?,? (?:with |and )?(?:an? |the )?(?:mean|median|average)"
@@ -97,6 +98,7 @@ _BC = re.compile(r"\b(?:b\.?c|bce|ante|million years|ago|ma\b|before christ)")
 _SCALED = re.compile(r",? ?(?:thousand|m(?:il)?ln|million|b(?:il)?ln|billion|hundred|dozen|\d)|, ?[\ue000-\ue009]")
 _TWO_THINGS = re.compile(r"(?:difference|gap|ratio|distance|relation\w*|correlation|comparison|choice|contrast)s? $")
 _TIME_OF_DAY = re.compile(r" ?(?:[ap]\.?m\b|o.clock)")
+_IN_UNITS = re.compile(r" (?!(?:for|on|in|at|daily|weekdays|every|each|and|or|to|by|from|monday|if|when|only)\b)[a-z]")
 _REVERSED = re.compile(
     r"\b(?:reverse|descend|countdown|from top|respectively|down|versus|vs|won|lost|beat|score|defeat|ratio"
     r"|odds|election|vote)"
@@ -142,6 +144,10 @@ class Ranges(Rule):
                 a, b = sentence.get(match, "a"), sentence.get(match, "b")
                 if _TIME_OF_DAY.match(skeleton, match.end("b")) or _TIME_OF_DAY.match(skeleton, match.end("a")):
                     continue
+                if a.unit is None and max(a.value, b.value) <= 12 and b.value < 8 <= a.value and not _IN_UNITS.match(
+                    skeleton, match.end("b")
+                ):
+                    continue  # hours: `between 9 and 5`
                 if _TWO_THINGS.search(skeleton[: match.start()]):
                     continue
                 if _BC.search(skeleton) or _SCALED.match(skeleton, match.end("b")):

@@ -226,6 +226,12 @@ _BEGUN = (
     "establishment",
     "birth",
 )
+_RATES = frozenset(["rate", "size", "level", "value", "score", "cost", "distance", "price", "speed", "time", "limit"])
+"""Words that need another one: a flow rate and a heart rate."""
+_PLAIN_WORDS = frozenset(
+    "the a an its his her their this that same new high higher low lower total average mean maximum minimum overall final"
+    " first second last current at with of and for to in on has had is was best record initial large small annual top".split()
+)
 WINDOW = 8
 """Sentences back that a second mention is compared with."""
 
@@ -360,7 +366,7 @@ def _mentions(sentence: Sentence, index: int) -> Iterator[_Mention]:
                 )
                 contrast_ = contrast and not (is_same and _CONTRAST.search(skeleton, 6) is None)
                 yield _Mention(key, quantity, index, frozenset(), contrast_, True, False, elsewhere)
-            elif (key.split()[-1] not in _VAGUE or key.startswith("sample ")) and not (
+            elif (key not in _VAGUE) and not (
                 pattern is _WAS and quantity.group == "plain" and quantity.value < 10
             ):
                 # Counted things may be others: `86 patients`, `68 patients`; `all 68 patients` are the same.
@@ -382,7 +388,7 @@ def _other_scale(a: Quantity, b: Quantity) -> bool:
 def _key(noun: str) -> str:
     """The last word of a name, with a word before it that changes what it means: `net loss`, `operating profit`."""
     first, _, last = noun.rpartition(" ")
-    return f"{first} {last}" if first in _MODIFIERS else last
+    return f"{first} {last}" if first in _MODIFIERS or (last in _RATES and first not in _PLAIN_WORDS) else last
 
 
 def _contradict(earlier: _Mention, later: _Mention) -> bool:

@@ -40,7 +40,7 @@ _REST = re.compile(
 _NAME = r"(?: [a-z'’-]+){1,3}"
 # One list of shares with a name each, to the end of the sentence: `70% copper, 25% zinc and 15% nickel`.
 _PLAIN = re.compile(
-    r"(?:is|are|was|were|:|of|contain\w*|has|had|include\w*"
+    r"(?:is|are|was|were|:|of|contain\w*|has|had|include\w*|holds?|held"
     rf"|,) {_P}{_NAME}, {_P}{_NAME}(?:, {_P}{_NAME})*,? and {_P}{_NAME}\.?$"
     rf"|(?:is|are|was|were|:|,)(?: [a-z'’-]+){{1,3}} {_P},(?: [a-z'’-]+){{1,3}} {_P}(?:,(?: [a-z'’-]+){{1,3"
     rf"}} {_P})*,? and(?: [a-z'’-]+){{1,3}} {_P}\.?$"
@@ -60,7 +60,7 @@ _SEVERAL = re.compile(
     r"|up from|rose|fell|grew|growth|gain\w*|declin\w*|drop\w*|climb\w*|return\w*|improv\w*|"
     r"increase\w*|decrease\w*|while|whereas|but|each|accuracy|precision|recall|interest|speak\w*"
     r"|efficien\w*|rate|literacy|"
-    r"confidence|ci\b|at least|turnout|any race|alone or|higher|lower|than)\b|\([^)]*\(|between [\ue002]"
+    r"twice|another|confidence|ci\b|at least|turnout|any race|alone or|higher|lower|than)\b|\([^)]*\(|between [\ue002]"
 )
 
 
@@ -80,7 +80,7 @@ class Shares(Rule):
         skeleton = sentence.skeleton
         if skeleton.count(PERCENT) < 2:
             return
-        match = _LIST.search(skeleton)
+        match = _LIST.search(skeleton) or _SPLIT.search(skeleton)
         if match is None:
             return
         parts = sentence.within(match[0])
@@ -99,6 +99,8 @@ class Shares(Rule):
             or (len(parts) > 2 and (_WHOLE.search(skeleton) or _PLAIN.search(skeleton)))
             or (len(parts) == 2 and (_OPPOSED.search(skeleton) or _SPLIT.search(skeleton)))
         )
+        if ";" in sentence.skeleton and not _REST.search(skeleton, match.start()):
+            return  # another question
         if len(_OF_WHAT.findall(skeleton)) > 1:
             return  # each is a share of something else
         if not is_whole or _SEVERAL.search(skeleton):

@@ -140,7 +140,7 @@ _BORN = re.compile(
 _OF_AGE = re.compile(
     r"\b(?:aged|age|at the age of|age of|turned|turns|at age|at just|is now|was just|was only|was|died at"
     rf"|at) (?:now |then |just |only |about )?{slot('d', COUNT + UNIT)}"
-    rf"(?:[ -]years?[ -](?:old|of age))?(?=[.,;)]|$| (?:in|on|when|at|as|after|by|years|and|she|he)\b)"
+    rf"(?:[ -]years?[ -](?:old|of age)| old| of age)?(?=[.,;)]|$| (?:in|on|when|at|as|after|by|years|and|she|he)\b)"
 )
 _OTHER_EVENT = re.compile(r"\b(?:which|that|whose|while|until|before|then|later|after|moved|where|since)\b|[;:]")
 

@@ -8,7 +8,7 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, matches, plain, rules
-from numerate.apps.consistency.closed_counts import closed_added, closed_rest
+from numerate.apps.consistency.closed_counts import closed_added, closed_minus, closed_rest
 from numerate.apps.consistency.parts import totals_of
 from numerate.apps.consistency.quantities import COUNT, MONEY, ORDINAL, UNIT, one, slot
 from numerate.numerals.unit_factors import converted
@@ -67,7 +67,17 @@ _OPPOSED = [
     ((", ",), re.compile(rf"{_TOTAL}{_NOUN}, (?P<parts>{_Q}{_WORDS},? and {_Q}{_WORDS})(?=[.;)]|$)")),
 ]
 _AT_MOST = [
-    ((", of wh",), re.compile(rf"{_TOTAL}{_WORDS}, of wh(?:ich|om) {_PARTS}(?=[.;)]|$)")),
+    ((", of wh",), re.compile(rf"{_TOTAL}{_WORDS}, of wh(?:ich|om) {_ITEMS}(?=[.;)]|$)")),
+    # `we enrolled 240 adults; 118 were assigned to the drug and 132 to placebo`
+    ((" assigned ", " allocated ", " received ", " randomi"), re.compile(
+        rf"{_TOTAL}{_NOUN}(?: [a-z]+){{0,3}}?[;,:] (?:and )?{_PARTS}(?=[.;)]|$)")),
+    # `the 10-member board has six executive and five independent directors`
+    (("-",), re.compile(
+        rf"{_TOTAL}-(?:member|person|man|strong|seat|player|piece|bed|room|car|team)(?: [a-z]+){{1,3}}? (?:has|had"
+        rf"|includes|included|of|contains|counts|with) {_PARTS}(?=[.;)]|$)")),
+    # `a fleet of 85 aircraft includes 52 Airbus and 43 Boeing jets`
+    ((" of ",), re.compile(
+        rf"\b[a-z]+ of {_TOTAL}(?: [a-z]+)? (?:has|had|includes|included|with|contains|counts) {_PARTS}(?=[.;)]|$)")),
     ((' of them',), re.compile(
         rf"{_TOTAL}{_NOUN}(?: \w+){{0,3}}, (?P<parts>{_Q} of them{_WORDS},? and {_Q} of them{_WORDS})(?=[.;)]|$)")),
     (('of ', 'among '), re.compile(
@@ -102,14 +112,16 @@ _SAME_PLACE = re.compile(
     rf"^{_Q}(?: (?:{_WORD} )??(?:works?|worked|lives?|lived|resides?|stands?|stood|are|were|was|is|lies?|lay"
     rf"|came|comes?|went"
     rf"|located|based|employed|born|stationed|buried|sold|built|held|seated|housed|assigned|sent|died|shipped|voted"
-    rf"|enrolled|stored|arrived))* (?P<how>in|at|from|for|to|on)(?: the)? {_WORD}(?: {_WORD})*?,? and {_Q}(?:"
+    rf"|enrolled|stored|arrived|allocated|randomi[sz]ed))* (?P<how>in|at|from|for|to|on)(?: the)? {_WORD}(?: {_WORD})*?,? and {_Q}(?:"
     rf" (?:are|were"
     rf"|work|live|went|came|voted))? (?P=how) "
 )
 _SLOT = re.compile("[\ue000-\ue009][\ue100-\uf8ff]")
 _PLACE = re.compile(r"(?: (?:are|were|came|come|live|lived|work|worked|is|was))? (from|in|at) ")
 _NEGATED = re.compile(r"\b(?:in|un|im|non-?|dis|ir|not )([a-z]{4,})\b")
-_ADJECTIVES = re.compile(rf"{_Q} [a-z-]+(?<!s)(?:, {_Q} [a-z-]+(?<!s))*,? and {_Q} [a-z-]+(?<!s)")
+_ADJECTIVES = re.compile(
+    rf"{_Q} [a-z-]+(?<!s)(?:, {_Q} [a-z-]+(?<!s))*,? and {_Q} [a-z-]+(?<!s)(?P<noun> [a-z]+s)?(?: (?:jets|members))?"
+)
 _PLURAL = re.compile(r"[a-z]{3,}s\b|\bpeople\b|\bmen\b|\bwomen\b|\bchildren\b")
 _NOT_WHOLE = frozenset(("plus", "and", "with", "including", "or"))
 _NAME = re.compile(rf"([a-z]+) {one(COUNT)}")
@@ -155,6 +167,7 @@ class Sums(Rule):
                 continue
             yield from self._sum(sentence, each.total, each.parts, each.words, each.named, each.how == "behind")
         yield from closed_rest(sentence)
+        yield from closed_minus(sentence)
         yield from closed_added(sentence)
         for match in matches(skeleton, _AFTER + _BEFORE):
             yield from self._equal(sentence, match)
@@ -199,12 +212,16 @@ class Sums(Rule):
         whole = sum(part.value for part in parts)
         if not _may_add(parts, total) or whole <= total.value + _slack(total) + sum(map(_slack, parts)):
             return
-        if total.hedge == "over" or (_OPEN.search(match[0]) and not is_certain) or _another_sum(sentence, total, parts):
+        if total.hedge == "over" or (_OPEN.search(match["parts"]) and not is_certain) or _another_sum(sentence, total, parts):
             return
         # `of the 250 employees, ...` begins a clause; `made up of 250 in loans, ...` is a part itself.
         before = sentence.skeleton[: match.start()].rstrip()
         begins = not before or before.endswith((",", ";", ":", "out", "that", "and"))
-        if not is_certain and not _exclusive(match["parts"], None if begins else ""):
+        if not is_certain and not (
+            _exclusive(match["parts"], None if begins or ";" in match[0] else "")
+            or _are_proper(sentence, parts)
+            or ("-" in match[0] and _is_one_noun(match["parts"]))
+        ):
             return
         terms = " + ".join(plain(part.value) for part in parts)
         message = f"{terms} = {plain(whole)}, which is more than {total.text}."
@@ -230,6 +247,19 @@ def _value(part: Quantity, total: Quantity) -> float | None:
         return part.value
     values = converted(part.value, part.unit or "", total.unit or "") if part.unit and total.unit else ()
     return values[0] if len(values) == 1 else None
+
+
+def _are_proper(sentence: Sentence, parts: Sequence[Quantity]) -> bool:
+    """Whether each part has a name of its own: `52 Airbus and 43 Boeing jets`, `12 Germans and 9 Swedes`."""
+    words = [sentence.text[part.end - sentence.offset :].split(None, 1)[:1] for part in parts]
+    names = {word[0].strip(".,;") for word in words if word and word[0][0].isupper()}
+    return len(names) == len(parts) > 1
+
+
+def _is_one_noun(parts: str) -> bool:
+    """Whether the parts are kinds of one thing: `six executive and five independent directors`."""
+    match = _ADJECTIVES.fullmatch(parts.strip())
+    return match is not None and match["noun"] is not None
 
 
 def _is_numbered(parts: str) -> bool:

@@ -23,7 +23,7 @@ _HEDGE = (
     r"|only|just|some"
     r"|an average of|an estimated) )*"
 )
-_IS = r"(?: of|:|(?: of (?:the|its|this|an?) [a-z]+)? (?:is|was)) "
+_IS = r"(?: of|:|(?: (?:of|in|at|on|for|inside) (?:(?:the|its|this|an?) )?[a-z]+)? (?:is|was|are|were)) "
 _LENGTH = frozenset({"length"})
 _WHAT: dict[str, tuple[str, frozenset[str], str]] = {
     "weigh": (r"\bweigh(?:s|ed|ing|ed in at|s in at)? ", frozenset({"mass", "force"}), "a weight"),
@@ -32,8 +32,9 @@ _WHAT: dict[str, tuple[str, frozenset[str], str]] = {
                frozenset({"length", "angle", "time", "pressure"}), "a height"),
     "length": (r"\blength" + _IS, frozenset({"length", "time", "data", "angle"}), "a length"),
     "distance": (r"\bdistance" + _IS, frozenset({"length", "time", "angle"}), "a distance"),
-    "width": (r"\b(?:width|diameter|radius|wingspan|thickness|depth)" + _IS,
-              frozenset({"length", "angle", "time", "frequency"}), "a length"),
+    "width": (r"\b(?:width|thickness)" + _IS, frozenset({"length", "angle", "time", "frequency"}), "a length"),
+    "depth": (r"\b(?:diameter|radius|wingspan|depth)" + _IS,
+              frozenset({"length", "angle", "data", "pressure"}), "a length"),
     "speed": (r"\b(?:speed|speeds|velocity)" + _IS, frozenset({"speed", "frequency", "angle"}), "a speed"),
     "area": (r"\barea" + _IS, frozenset({"area", "length", "angle"}), "an area"),
     "volume": (r"\bvolume" + _IS, frozenset({"volume", "mass", "data", "energy", "area"}), "a volume"),
@@ -59,7 +60,7 @@ _WHAT: dict[str, tuple[str, frozenset[str], str]] = {
     ),
     "took": (
         r"\b(?:flight|journey|trip|drive|race|game|meeting|voyage|ride|construction|concert|lecture) (?:took|takes) ",
-        frozenset({"time"}), "a duration",
+        frozenset({"time", "volume", "energy", "mass"}), "a duration",
     ),
     "drank": (r"\b(?:drank|drinks?|drinking|poured|pour) ", frozenset({"volume", "mass", "energy"}), "a volume"),
     "wind": (r"\bwinds?(?: of|:| reached| reaching) ", frozenset({"speed", "force", "angle", "pressure"}), "a speed"),
@@ -157,6 +158,8 @@ class UnitFit(Rule):
         measured = dimension_name(quantity.unit or "")
         if measured is None or measured in allowed or any(n.confidence != "certain" for n in quantity.numerals):
             return
+        if measured == "time" and match.groupdict().get("what2") == "high":
+            return  # a record: `a six-month high`
         # `a speed of 15 m (49 ft) per year`, `the mass of one cubic metre of water`.
         if _CONTINUED.match(sentence.skeleton, match.end(slot_name)) and not _POURED.match(
             sentence.skeleton, match.end(slot_name)
