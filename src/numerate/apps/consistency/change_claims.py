@@ -98,7 +98,7 @@ _LEAD_IN = (
 _AFTER = re.compile(
     rf"(?P<far>{_GAP}{{0,40}}?)(?:,| \(| –| —| -)? ?{_LEAD_IN}(?:{_CLAIM}{_POINTS}{_FOLD}"
     rf"|(?P<bare>\(|by |or |i\.e\.,? |that is,? |, )(?:by )?{_HEDGE}{slot('c5', _VALUE)}(?P<points3>[ -](?:"
-    r"percentage[ -])?points?\b)?(?=(?: [a-z]+)?(?:[.,;)]|$)| (?:more|less|in all)))"
+    r"percentage[ -])?points?\b)?(?=(?: [a-z]+)?(?:[.,;)]|$)| (?:more|less|in all|in total|altogether)))"
 )
 _BEFORE = re.compile(
     rf"{_CLAIM}{_POINTS}{_FOLD}(?P<far>(?:[^;:()\ue000-\uf8ff]|{_TIME}|(?<=the ){one(COUNT)}){{0,40}}?),? ?\(?$"
@@ -157,6 +157,7 @@ _BREAK = re.compile(
 )
 _OTHER_BASE = re.compile(r" (?:than|normal|averages?|usual|expect|the|its|last|that|zero|freezing|sea)\b")
 _OTHER_SUBJECT = re.compile(r", (?:the|its|their|his|her|our|this|these|average|total) [a-z]")
+_IN_ALL = re.compile(r" (?:in all|in total|altogether|more|less)\b")
 _BASE = re.compile(r"\bfrom (?:[a-z]+ ){0,3}$")
 _BREAK_PAIR = re.compile(
     r"\b(?:while|whereas|but|although|though|which|who|whose|when|because|despite|excluding|including"
@@ -254,6 +255,8 @@ def _around(sentence: Sentence, pair: re.Match[str], only_after: bool = False) -
             return  # `fell from 18 to 7, 5 below normal`
         change = _change(sentence, match, a, b)
         joined = match["bare"] == ", " or (match["bare"] == "or " and match[0].startswith(" or "))
+        if match["bare"] == ", " and _IN_ALL.match(skeleton, match.end()) and change.c is not None:
+            joined = change.c.unit is None or change.c.unit != b.unit  # `from 45,200 km to 45,900 km, 700 km in all`
         if not joined or (change.c is not None and change.c.group == "percent"):
             yield change
     if only_after:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 from typing import TYPE_CHECKING
 
@@ -116,7 +117,7 @@ class Ranges(Rule):
         """A number before a smaller one, or a value and its range."""
         return (
             tally.falls
-            or (tally.times > 3 and "from " in text)
+            or (tally.times > 2 and "from " in text)
             or (
                 tally.values > 2
                 and (
@@ -198,8 +199,12 @@ class Ranges(Rule):
                 yield finding_at("range", low[0], message, others=high, probability=0.9)
         for match in _DATES.finditer(skeleton) if skeleton.count(DATED) > 1 else ():
             a, b = sentence.get(match, "a"), sentence.get(match, "b")
-            if a.value > b.value and all(re.search(r"[12]\d{3}", each.text) for each in (a, b)):
+            years = [re.search(r"[12]\d{3}", each.text) is not None for each in (a, b)]
+            if a.value > b.value and all(years):
                 yield from self._order(sentence, match)
+            elif years == [False, True] and _is_early(a, b):
+                message = f"The range begins with {a.text}, which is after its end {b.text}."
+                yield finding_at("range", a, message, others=[b], probability=0.9)
         if len(sentence.quantities) > 2 and (
             "aver" in skeleton or "mean" in skeleton or "median" in skeleton or "avg" in skeleton
         ):
@@ -266,6 +271,12 @@ class Ranges(Rule):
             return  # another quantity
         message = f"{x.text} lies outside of {what} from {a.text} to {b.text}."
         yield finding_at("range", x, message, others=[a, b], probability=0.9)
+
+
+def _is_early(a: Quantity, b: Quantity) -> bool:
+    """Whether the end comes some months before the begin in the one year that is told; winters go over two years."""
+    begin, end = (datetime.date.fromordinal(int(each.value)) for each in (a, b))
+    return 0 < (begin.month * 31 + begin.day) - (end.month * 31 + end.day) < 124 and begin.month < 11
 
 
 def _is_year(quantity: Quantity) -> bool:

@@ -258,7 +258,7 @@ def _are_proper(sentence: Sentence, parts: Sequence[Quantity]) -> bool:
 
 def _is_one_noun(parts: str) -> bool:
     """Whether the parts are kinds of one thing: `six executive and five independent directors`."""
-    match = _ADJECTIVES.fullmatch(parts.strip())
+    match = _ADJECTIVES.fullmatch(parts.strip(" ."))
     return match is not None and match["noun"] is not None
 
 
@@ -317,7 +317,7 @@ def _exclusive(parts: str, whole: str | None = None) -> bool:
     if whole is None and (_SAME_PLACE.search(parts) or _is_placed(parts)):
         return True
     # `30 questions, 18 multiple-choice and 14 open`: adjectives of the one noun.
-    if whole and _ADJECTIVES.fullmatch(parts.strip()) and _PLURAL.search(whole) and not others & _NOT_WHOLE:
+    if whole and _ADJECTIVES.fullmatch(parts.strip(" .")) and _PLURAL.search(whole) and not others & _NOT_WHOLE:
         return True
     for match in _NEGATED.finditer(parts):
         if match[1] not in others and (match[1] in words or match[1].rstrip("d") in words):
