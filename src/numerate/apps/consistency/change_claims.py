@@ -23,16 +23,16 @@ __all__ = ["COMPARING", "PLAINLY", "Change", "changes_of"]
 _VALUE = COUNT + MONEY + UNIT + PERCENT
 _A, _B, _C = slot("a", _VALUE), slot("b", _VALUE), slot("c", _VALUE)
 _TIME = one(YEAR + DATED + ORDINAL)
-_GAP = rf"(?:[^;:()\ue000-\uf8ff]|{_TIME}|\((?:in |at )?{_TIME}\))"
+_GAP = rf"(?:[^;:()\ue000-\uf8ff]|{_TIME}|\((?:in |at )?{_TIME}\)|(?:(?<= in )|(?<= over )|(?<= within )){one(UNIT)})"
 _LEAD = r"(?:[a-z$€£'’.-]+ ){0,6}?"
 
 _RISE = (
     r"increases?|rises?|growth|gains?|jumps?|improvement|advance|surge|climb|widening|uptick|expansion|hike|addition"
-    r"|premium|raise|upturn|boost"
+    r"|premium|raise|upturn|boost|overrun|overspend|surplus|excess|profit"
 )
 _DROP = (
     r"declines?|drops?|decreases?|falls?|reduction|loss|cuts?|discount|dip|slump|saving|savings|shrinkage|contraction"
-    r"|plunge|slide|downturn|markdown|shortfall"
+    r"|plunge|slide|downturn|markdown|shortfall|underspend"
 )
 _KIND = rf"{_RISE}|{_DROP}|change|difference|swing|gap|shift|margin|move"
 _UP = (

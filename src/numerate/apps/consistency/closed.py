@@ -316,7 +316,7 @@ _SPAN_BEHIND = re.compile(r" (?:later|afterwards|apart|in all|in total|altogethe
 _NOT_SPAN = re.compile(
     r"\b(?:born|died|which|who|ago|per|every|each|experience|first|last|next|another|previous|more than"
     r"|aged?|old|older|younger|sentence\w*|prison|contract|before|earlier|delay|late|early|within"
-    r"|break|notice|again|while|whereas|but|follow|warranty|minimum|maximum|least|extension|extended|record"
+    r"|break|pause|interruption|hiatus|absence|notice|again|while|whereas|but|follow|warranty|minimum|maximum|least|extension|extended|record"
     r"|since|additional|extra|since|remaining|average|around|some|about|months? of|weeks? of|days? of"
     r"|hours? of"
     r"|years? of (?!age|service|war|work))\b|;"
@@ -339,4 +339,6 @@ def closed_span(sentence: Sentence) -> Iterator[tuple[Quantity, Quantity, Quanti
         or sentence.text[: a.start - sentence.offset].rstrip().endswith("(")
     ):
         return
+    if a.start < d.start < b.start and behind.startswith(" later") and not re.match(r" later,? (?:in|on|at)? ?$", sentence.between(d, b)):
+        return  # `operated on two days later and discharged on 10 March`
     yield a, b, d

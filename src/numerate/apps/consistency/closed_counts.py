@@ -132,7 +132,7 @@ def closed_added(sentence: Sentence) -> Iterator[Finding]:
 
 
 _EACH = re.compile(
-    r"\b(?:(?:an?|one|the) [a-z]+ costs?|costs?[^.;]{1,20}\bso (?:an?|the)|each|every|apiece|per [a-z]+"
+    r"\b(?:(?:an?|one|the) [a-z]+ (?:costs?|holds?|contains?|has|weighs?|seats)|costs?[^.;]{1,20}\bso (?:an?|the)|each|every|apiece|per [a-z]+"
     r"|an? (?:day|week|hour|month|year|minute|piece|kilo|litre|person|head))\b"
 )
 _MAKES = re.compile(

@@ -27,7 +27,7 @@ _BRACKET = re.compile(
 )
 _OR = re.compile(
     rf"(?P<one>{_LIST})(?:, (?:or|i\.e\.,?)|,? (?:equal to|equivalent to|which is|that is|which equals|equals"
-    rf"|corresponding to|which are|or|or about|or roughly)| =|, (?=about |approximately |roughly |around |nearly"
+    rf"|corresponding to|which are|or|or about|or roughly)| =| [–—-](?= (?:about|approximately|roughly|around|nearly|some) )|, (?=about |approximately |roughly |around |nearly"
     rf" )|[ ,]*/)"
     rf" ?{_HEDGE}(?P<other>{_LIST})(?P<end>.?)"
 )
@@ -37,7 +37,7 @@ _MONEY = re.compile(
     r"|$)"
 )
 _EQUAL = re.compile(r"=|\bequal|\bequivalent|\bi\.e\.|\bthat is\b|\bwhich is\b")
-_LINK = re.compile(r" or |=|/|, (?:about|approx|roughly|around|nearly)| (?:is|are|equals?|equivalent|corresponding) ")
+_LINK = re.compile(r" or |=|/|(?:,| [–—-]) (?:about|approx|roughly|around|nearly)| (?:is|are|equals?|equivalent|corresponding) ")
 _OPEN_LIST = re.compile(rf"{one(ANY)}[ -]?(?:–|—|-|to|by|x|×|and|or|,)[ -]?$")
 _DIFFERENT_UNITS = {"hp", "bbl", "nmi", "kn", "atm", "au", "ly"}
 _RELATIVE = 0.012

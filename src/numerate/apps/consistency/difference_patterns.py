@@ -36,7 +36,7 @@ LIVES = [
 ]  # fmt: skip
 CLOCKS = [
     re.compile(
-        rf"{slot('a', CLOCK)}(?P<between>[a-z ,'’-]{{0,40}}?){slot('b', CLOCK)}(?P<gap>[a-z ,('’–-]{{0,45}}?){_D}"
+        rf"{slot('a', CLOCK)}(?P<between>[a-z ,'’–—-]{{0,40}}?){slot('b', CLOCK)}(?P<gap>[a-z ,('’–-]{{0,45}}?){_D}"
         rf"(?! (?:before|after|behind|ahead|ago|earlier|break|away|notice|delay|late\b))"
     ),
     re.compile(

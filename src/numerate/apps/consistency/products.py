@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from numerate.apps.consistency.base import Rule, finding_at, plain, rules
 from numerate.apps.consistency.closed_counts import closed_product
 from numerate.apps.consistency.quantities import COUNT, MONEY, UNIT, slot
-from numerate.numerals.unit_factors import dimension_name, measure_of
+from numerate.numerals.unit_factors import converted, dimension_name, measure_of
 from numerate.numerals.unit_tables import UNITS
 
 if TYPE_CHECKING:
@@ -187,6 +187,8 @@ def _per(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
 
 def _grouped(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
     n, m, t = (sentence.get(match, name) for name in "nmt")
+    sizes = converted(1.0, m.unit, t.unit) if m.unit and t.unit and m.unit != t.unit else ()
+    scale = 1.0 if m.comparable(t) else sizes[0] if len(sizes) == 1 else None
     cue = match["tail"] is not None or re.search(
         r"\b(?:make|makes|making|hold|holds|give|gives|giving|contain\w*|total\w*|or|i\.e\b|that is)\b|=|\($",
         match["gap"],
@@ -198,13 +200,13 @@ def _grouped(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
         or _MORE.search(match["gap"])
         or n.value < 2
         or (m.unit is None and m.value < 2)
-        or not m.comparable(t)
+        or scale is None
         or n.hedge
         or m.hedge
-        or t.value < (m.value if m.unit is not None else max(n.value, m.value))
+        or t.value < (m.value * scale if m.unit is not None else max(n.value, m.value))
     ):
         return
-    yield from _found(t, n.value * m.value, 0.0, f"{plain(n.value)} x {m.text}", [n, m])
+    yield from _found(t, n.value * m.value * scale, 0.0, f"{plain(n.value)} x {m.text}", [n, m])
 
 
 def _divided(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:

@@ -56,7 +56,7 @@ _JOIN = re.compile(r"(?:,? and |, ?|[ -]?)$")
 _SPAN = re.compile(r" (?:and|to|until|till|through) | ?[–—-] ?")
 _HEDGES = (
     ("about", r"about|around|approximately|approx\.?|roughly|some|circa|ca?\.|~|≈|close to|an estimated|estimated|"
-              r"up to|or so|in the region of|an average of|average|averaging|somewhere|say|typically"),
+              r"(?<!add )(?<!adds )(?<!added )(?<!adding )(?<!sums )up to|or so|in the region of|an average of|average|averaging|somewhere|say|typically"),
     ("over", r"over|more than|at least|above|exceeding|in excess of|greater than|upwards of|well over|just over|>|≥|"
              r"no less than|no fewer than|a minimum of|beyond|past"),
     ("under", r"nearly|almost|under|less than|fewer than|below|at most|just under|just short of|not quite|<|≤|within|"

@@ -95,10 +95,19 @@ _DAYS = re.compile(
     rf"\b(?:from|between|of|on) (?:the )?{slot('a', COUNT + ORDINAL)} ?(?:to|until|till|through|and|–|—"
     rf"|-) ?(?:the )?{slot('b', DATED)}"
 )
+_DASHED_DAYS = re.compile(rf"(?:(?<= )|(?<=\()|^){slot('a', COUNT)}[–—-]{slot('b', DATED)}(?![–—-])")
+_OF_MONEY = re.compile(
+    rf"(?<!increase )(?<!decrease )(?<!rise )(?<!fall )(?<!drop )(?<!decline )(?<!cut )(?<!reduction )(?<!loss )"
+    rf"\b(?:of|costs?|pays?|charges?|paying|costing|priced at|for) {slot('a', MONEY)} to {slot('b', MONEY)}(?! (?:from|by))"
+)
 _BC = re.compile(r"\b(?:b\.?c|bce|ante|million years|ago|ma\b|before christ)")
 _SCALED = re.compile(r",? ?(?:thousand|m(?:il)?ln|million|b(?:il)?ln|billion|hundred|dozen|\d)|, ?[\ue000-\ue009]")
 _TWO_THINGS = re.compile(r"(?:difference|gap|ratio|distance|relation\w*|correlation|comparison|choice|contrast)s? $")
 _TIME_OF_DAY = re.compile(r" ?(?:[ap]\.?m\b|o.clock)")
+_OTHER_END = re.compile(
+    r"\b(?:allowed|permitted|legal|recommended|required|limit|possible|average (?:maximum|minimum|high|low)|mean (?:maximum"
+    r"|minimum)|annual|previous|age|sentence|speed|of the|in (?:january|july)|record|national|while|whereas|but|than)\b"
+)
 _IN_UNITS = re.compile(r" (?!(?:for|on|in|at|daily|weekdays|every|each|and|or|to|by|from|monday|if|when|only)\b)[a-z]")
 _REVERSED = re.compile(
     r"\b(?:reverse|descend|countdown|from top|respectively|down|versus|vs|won|lost|beat|score|defeat|ratio"
@@ -161,6 +170,9 @@ class Ranges(Rule):
                 continue  # `the 1970-90s`, `15,000-12,000 years ago`
             if a.numerals[0].shared and a.value > 0:
                 yield from self._order(sentence, match, least=1.2)
+        for match in _OF_MONEY.finditer(skeleton) if skeleton.count(MONEY) > 1 else ():
+            if not _REVERSED.search(skeleton):
+                yield from self._order(sentence, match, least=1.2)
         for match in (
             _SHARED.finditer(skeleton)
             if skeleton.count(UNIT) > 1 and " to " in skeleton and not _REVERSED.search(skeleton)
@@ -209,7 +221,7 @@ class Ranges(Rule):
             "aver" in skeleton or "mean" in skeleton or "median" in skeleton or "avg" in skeleton
         ):
             yield from self._extremes(sentence)
-        for match in _DAYS.finditer(skeleton) if DATED in skeleton else ():
+        for match in (*_DAYS.finditer(skeleton), *_DASHED_DAYS.finditer(skeleton)) if DATED in skeleton else ():
             yield from self._days(sentence, match)
         if "rang" in skeleton or "iqr" in skeleton:
             for pattern in (_CENTRE, *_CENTRES):
@@ -218,7 +230,9 @@ class Ranges(Rule):
 
     def _order(self, sentence: Sentence, match: re.Match[str], least: float = 1.0) -> Iterable[Finding]:
         a, b = sentence.get(match, "a"), sentence.get(match, "b")
-        if not _same(a, b) or a.value <= b.value * least or a.value == b.value:
+        # A unit at the end holds for both: `a minimum of 60 and a maximum of 45 km/h`.
+        is_shared = a.unit is None and a.group == "plain" and b.group == "unit"
+        if not (_same(a, b) or is_shared) or a.value <= b.value * least or a.value == b.value:
             return
         message = f"The range begins with {a.text}, which is more than its end {b.text}."
         yield finding_at("range", a, message, others=[b], probability=0.92)
@@ -238,7 +252,10 @@ class Ranges(Rule):
             [sentence.get(match, "q") for match in pattern.finditer(sentence.skeleton)]
             for pattern in (_LEAST, _MEAN, _MOST)
         ]
-        if any(len(each) > 1 for each in named) or len(named[1]) != 1 or not (named[0] and named[2]):
+        if any(len(each) > 1 for each in named) or len(named[1]) != 1 or not (named[0] or named[2]):
+            return
+        if not (named[0] and named[2]):
+            yield from self._extreme(sentence, named[1][0], (named[0] or named[2])[0], bool(named[0]))
             return
         low, mean, high = (each[0] for each in named)
         if not (_same(low, mean) and _same(mean, high)) or any(
@@ -249,6 +266,18 @@ class Ranges(Rule):
             return
         message = f"The average {mean.text} does not lie between {low.text} and {high.text}."
         yield finding_at("range", mean, message, others=[low, high], probability=0.9)
+
+    def _extreme(self, sentence: Sentence, mean: Quantity, end: Quantity, is_low: bool) -> Iterable[Finding]:
+        """An average beyond the one end that is told: `the average of 6.2 exceeds the maximum of 5.8`."""
+        words = sentence.skeleton
+        if mean is end or not _same(mean, end) or mean.hedge in ("over", "under") or _OTHER_END.search(words):
+            return
+        if len(sentence.quantities) > 3 or "maximum" not in words and "minimum" not in words:
+            return
+        if mean.value >= end.value if is_low else mean.value <= end.value:
+            return
+        message = f"The average {mean.text} lies beyond the {'lowest' if is_low else 'highest'} value {end.text}."
+        yield finding_at("range", mean, message, others=[end], probability=0.9)
 
     def _interval(self, sentence: Sentence, match: re.Match[str], what: str) -> Iterable[Finding]:
         a, b = sentence.get(match, "a"), sentence.get(match, "b")

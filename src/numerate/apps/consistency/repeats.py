@@ -94,7 +94,7 @@ _ARTICLES = re.compile(
 _CONTRAST = re.compile(
     r"^for |\bincluding\b|\b(?:second|another|others?|sister|former|formerly|previous|previously|earlier|later|before"
     r"|originally|initial|initially|"
-    r"increas\w*|grew|rose|fell|drop\w*|each|every|per|respectively|part|of these|of them|of whom|of which"
+    r"increas\w*|grew|rose|fell|drop\w*|each|every|per|respectively|part|of these(?! [\ue000-\ue009])|of them|of whom|of which"
     r"|additional|new|next|last|"
     r"compared|instead|while|whereas|predecessor|successor|maximum|minimum|averages?|up to|first|third"
     r"|fourth|model|types?|"
@@ -391,11 +391,25 @@ def _key(noun: str) -> str:
     return f"{first} {last}" if first in _MODIFIERS or (last in _RATES and first not in _PLAIN_WORDS) else last
 
 
+_SUBJECT = re.compile(r"(?:the|an?|this|another) ([a-z-]+)(?: ([a-z-]+))?(?= |,|'|’)")
+
+
+def _another_thing(earlier: _Mention, later: _Mention) -> bool:
+    """Whether the later sentence begins with a thing that the earlier one does not name: `the tunnel beside it`."""
+    subject = _SUBJECT.match(later.words)
+    if subject is None or not earlier.words:
+        return False
+    names = [each for each in subject.groups() if each]
+    return later.key not in names and not any(re.search(rf"\b{each}", earlier.words) for each in names)
+
+
 def _contradict(earlier: _Mention, later: _Mention) -> bool:
     a, b = earlier.quantity, later.quantity
     if a.value == b.value or a.group != b.group or not a.comparable(b) or later.index == earlier.index:
         return False
     if earlier.has_contrast or later.has_contrast or (earlier.when and later.when and earlier.when != later.when):
+        return False
+    if _another_thing(earlier, later):
         return False
     same = later.thing is not None and re.search(rf"\b(?:the|its|this) {later.thing}\b", earlier.words) is not None
     if not same and (earlier.is_elsewhere or later.is_elsewhere):

@@ -49,6 +49,11 @@ _OPPOSED = re.compile(
     rf"{_P}(?: of [a-z ]+)? (?:voted )?(?:yes|for|in favou?r|agreed?|male|men|women"
     rf"|female)\b.*{_P}(?: of [a-z ]+)? (?:voted )?(?:no|against|disagreed?|female|women|men|male)\b"
 )
+_SEXES = re.compile(
+    rf"\b(?P<one>(?:wo)?men|(?:fe)?males?|boys|girls)\b [^.;\ue000-\uf8ff]{{0,40}}?(?:ma[dk]e?s? up|represent\w*|account\w*"
+    rf"(?: for)?|comprised?|constituted?|were|are) {_P}[^.;\ue000-\uf8ff]{{0,50}}?\band (?:the )?(?:wo)?m[ae]n\b [^.;]{{0,20}}?{_P}"
+)
+"""`men made up 62 % of the participants and women 48 %`"""
 _FROM = re.compile(rf"{_P} (?:[a-z]+ )?from [a-z ]+, {_P} (?:[a-z]+ )?from [a-z ]+,? and {_P} (?:[a-z]+ )?from ")
 _OF_WHAT = re.compile(rf"{_P} of ")
 _SPLIT = re.compile(
@@ -85,10 +90,12 @@ class Shares(Rule):
             return
         parts = sentence.within(match[0])
         parts = [part for part in parts if part.group == "percent"]
-        if len(parts) != skeleton.count(PERCENT) or any(part.value <= 0 or part.hedge for part in parts):
+        if len(parts) != skeleton.count(PERCENT) or any(
+            part.value <= 0 or part.hedge in ("over", "under") for part in parts
+        ):
             return
         whole = sum(part.value for part in parts)
-        slack = sum(2 * part.half for part in parts) + 0.004
+        slack = sum(2 * part.half + (0.02 if part.hedge else 0.0) for part in parts) + 0.004
         if not 1 + slack < whole < 1.35 or max(part.value for part in parts) >= 1:
             return
         # Shares that each come from something: `55% from services, 30% from goods and 20% from licences`.
@@ -97,7 +104,7 @@ class Shares(Rule):
             _REST.search(skeleton, match.start()) is not None
             or (len(parts) > 2 and skeleton.count(" from ") >= len(parts) and _FROM.search(skeleton))
             or (len(parts) > 2 and (_WHOLE.search(skeleton) or _PLAIN.search(skeleton)))
-            or (len(parts) == 2 and (_OPPOSED.search(skeleton) or _SPLIT.search(skeleton)))
+            or (len(parts) == 2 and (_OPPOSED.search(skeleton) or _SPLIT.search(skeleton) or _SEXES.search(skeleton)))
         )
         if ";" in sentence.skeleton and not _REST.search(skeleton, match.start()):
             return  # another question

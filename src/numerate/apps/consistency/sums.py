@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, matches, plain, rules
 from numerate.apps.consistency.closed_counts import closed_added, closed_minus, closed_rest
+from numerate.apps.consistency.closed_totals import closed_total
 from numerate.apps.consistency.parts import totals_of
 from numerate.apps.consistency.quantities import COUNT, MONEY, ORDINAL, UNIT, one, slot
 from numerate.numerals.unit_factors import converted
@@ -168,6 +169,7 @@ class Sums(Rule):
             yield from self._sum(sentence, each.total, each.parts, each.words, each.named, each.how == "behind")
         yield from closed_rest(sentence)
         yield from closed_minus(sentence)
+        yield from closed_total(sentence)
         yield from closed_added(sentence)
         for match in matches(skeleton, _AFTER + _BEFORE):
             yield from self._equal(sentence, match)
@@ -238,7 +240,7 @@ def _may_add(parts: Sequence[Quantity], total: Quantity, *, share_unit: bool = F
         return False
     # A total far away from the sum is another kind of number: `9 men and 3 women in 1,200 matches in total`.
     whole = sum(part.value if bare else _value(part, total) or 0.0 for part in parts)
-    return 0.6 * whole <= total.value <= 1.7 * whole and all(part.value != total.value for part in parts)
+    return 0.65 * whole <= total.value <= 1.4 * whole and all(part.value != total.value for part in parts)
 
 
 def _value(part: Quantity, total: Quantity) -> float | None:

@@ -23,7 +23,7 @@ _HEDGE = (
     r"|only|just|some"
     r"|an average of|an estimated) )*"
 )
-_IS = r"(?: of|:|(?: (?:of|in|at|on|for|inside) (?:(?:the|its|this|an?) )?[a-z]+)? (?:is|was|are|were)) "
+_IS = r"(?: of|:|(?: (?:of|in|at|on|for|inside) (?:(?:the|its|this|an?) )?[a-z]+)? (?:is|was|are|were|reached|reaches|exceeds|exceeded|averages|averaged|hit)) "
 _LENGTH = frozenset({"length"})
 _WHAT: dict[str, tuple[str, frozenset[str], str]] = {
     "weigh": (r"\bweigh(?:s|ed|ing|ed in at|s in at)? ", frozenset({"mass", "force"}), "a weight"),
