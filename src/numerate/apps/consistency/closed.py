@@ -62,7 +62,7 @@ _OTHER = re.compile(
     r"|like-for-like|basis|excluding|adjusted|each|year-to-date"
     r"|annual|annually|forecast|expected"
     r"|highest|lowest|record|rates|yield|interest|another|further|both|including|of which|of whom|of them"
-    r"|normal|usual|for every|every|off an?|session|opening|twice|compound\w*)\b|;"
+    r"|normal|usual|for every|every|off an?|as the|because|session|opening|compound\w*)\b|;"
 )
 _TIMES = frozenset(("year", "date", "clock", "ordinal"))
 
@@ -141,7 +141,7 @@ _CHARGES = r"(?:deposit|tax|tip|commission|interest|fee|vat|duty|levy|surcharge|
 _CHARGE = re.compile(
     rf"\b{_CHARGES} (?:of|at|rate of) {one(PERCENT)}|{one(PERCENT)} (?:(?!in )[a-z]+ )?{_CHARGES}\b|\b{_CHARGES} on\b"
 )
-_TWO_BASES = re.compile(r"\bcompared\b.*\bfrom\b|\bfrom\b.*\bcompared\b")
+_TWO_BASES = re.compile(r"\btwice\b|\bcompared\b.*\bfrom\b|\bfrom\b.*\bcompared\b")
 """`compared with 15 in December and fell 18 % from 17 in January`"""
 
 
@@ -316,7 +316,7 @@ _SPAN_BEHIND = re.compile(r" (?:later|afterwards|apart|in all|in total|altogethe
 _NOT_SPAN = re.compile(
     r"\b(?:born|died|which|who|ago|per|every|each|experience|first|last|next|another|previous|more than"
     r"|aged?|old|older|younger|sentence\w*|prison|contract|before|earlier|delay|late|early|within"
-    r"|break|pause|interruption|hiatus|absence|notice|again|while|whereas|but|follow|warranty|minimum|maximum|least|extension|extended|record"
+    r"|break|pause|interruption|notice|again|while|whereas|but|follow|warranty|minimum|maximum|least|extension|extended|record"
     r"|since|additional|extra|since|remaining|average|around|some|about|months? of|weeks? of|days? of"
     r"|hours? of"
     r"|years? of (?!age|service|war|work))\b|;"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
 from numerate.apps.consistency.closed import blur_of, context_of, values_of
+from numerate.apps.consistency.quantities import COUNT, MONEY, one
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,29 +63,36 @@ _MINUS = re.compile(
     r"\b(?:less|minus|net of|after deducting|after subtracting|after paying|deducting|subtracting)\b(?! than)"
     r"|\bafter (?:an? |the )?(?:[a-z]+ )?(?:tax|taxes|deductions?|expenses|costs|fees?|discounts?|rebates?)\b"
 )
+_PLUS = re.compile(r"\bplus\b|\band\b|\bwith\b|\+")
 _MINUS_RESULT = re.compile(r"\b(?:leav(?:e|es|ing)|left|net|is|was|are|were|equals?|gives?|giving|makes?|being|=|comes? to|came to)\b|=")
 
 
 def closed_minus(sentence: Sentence) -> Iterator[Finding]:
     """`assets of 920 less liabilities of 340 leave 580`: two values with `less` between them, and what is left."""
     values = values_of(sentence)
-    if len(values) != 3 or any(not each.comparable(values[0]) or each.group != values[0].group for each in values):
+    if not 3 <= len(values) <= 6 or any(
+        not each.comparable(values[0]) or each.group != values[0].group for each in values
+    ):
         return
     if values[0].group not in ("money", "plain", "unit") or any(each.hedge or each.value <= 0 for each in values):
         return
-    gaps = [sentence.between(values[0], values[1]), sentence.between(values[1], values[2])]
+    gaps = [sentence.between(one, other) for one, other in itertools.pairwise(values)]
     cues = [_MINUS.search(gap) is not None for gap in gaps]
-    if sum(cues) != 1 or _NOT_MINUS.search(sentence.skeleton):
+    if not any(cues) or all(cues) or _NOT_MINUS.search(sentence.skeleton):
         return
-    z = values[2] if cues[0] else values[0]
-    a, b = (each for each in values if each is not z)
-    real = a.value - b.value
-    if not _MINUS_RESULT.search(gaps[1] if cues[0] else gaps[0]) or real <= 0 or not 0.4 < z.value / real < 2.5:
+    # The result stands at the end that `less` does not join.
+    z, terms, result, signs = values[-1], values[:-1], gaps[-1], gaps[:-1]
+    if cues[-1]:
+        z, terms, result, signs = values[0], values[1:], gaps[0], gaps[1:]
+    if not _MINUS_RESULT.search(result) or not all(_MINUS.search(gap) or _PLUS.search(gap) for gap in signs):
         return
-    if abs(real - z.value) <= sum(blur_of(each) for each in values):
+    told, real = plain(terms[0].value), terms[0].value
+    for gap, term in zip(signs, terms[1:], strict=True):
+        sign = "-" if _MINUS.search(gap) else "+"
+        told, real = f"{told} {sign} {plain(term.value)}", real + (-term.value if sign == "-" else term.value)
+    if real <= 0 or not 0.4 < z.value / real < 2.5 or abs(real - z.value) <= sum(blur_of(each) for each in values):
         return
-    message = f"{plain(a.value)} - {plain(b.value)} = {plain(real)}, not {z.text}."
-    yield finding_at("sum", z, message, meant=real, others=[a, b], probability=0.9)
+    yield finding_at("sum", z, f"{told} = {plain(real)}, not {z.text}.", meant=real, others=terms, probability=0.9)
 
 
 _NOT_MINUS = re.compile(
@@ -135,6 +144,10 @@ _EACH = re.compile(
     r"\b(?:(?:an?|one|the) [a-z]+ (?:costs?|holds?|contains?|has|weighs?|seats)|costs?[^.;]{1,20}\bso (?:an?|the)|each|every|apiece|per [a-z]+"
     r"|an? (?:day|week|hour|month|year|minute|piece|kilo|litre|person|head))\b"
 )
+_AT_PRICE = re.compile(
+    rf"{one(COUNT)} [a-z]+s at {one(MONEY)}(?: each| apiece)? (?:c[ao]mes? to|costs?|totals?|totalled|makes?|is|was|were|are"
+    rf"|amounts? to|amounted to) {one(MONEY)}(?=[.,;)]|$| in all| in total| altogether)"
+)
 _MAKES = re.compile(
     r"\b(?:total\w*|in all|altogether|giving|gives?|makes?|making|mak|cost|costs|came to|comes to|so|is"
     r"|amount\w*|takes?|took|earn\w*|paid|pays?|contain\w*"
@@ -151,6 +164,9 @@ def closed_product(sentence: Sentence) -> Iterator[Finding]:
     """Three numbers, of which one is a product: `each of the 14 crates holds 12 jars, giving 168 jars`."""
     values = [each for each in sentence.quantities if each.group != "ordinal"]
     skeleton = sentence.skeleton
+    if len(values) == 3 and _AT_PRICE.search(skeleton) and not _NOT_PRODUCT.search(skeleton) and not values[0].hedge:
+        yield from _factors(values)
+        return
     if len(values) != 3 or not _EACH.search(skeleton) or not _MAKES.search(skeleton) or _NOT_PRODUCT.search(skeleton):
         return
     if any(each.group in ("year", "date", "clock", "percent") or each.hedge or each.value <= 1 for each in values):

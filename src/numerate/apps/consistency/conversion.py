@@ -82,7 +82,7 @@ def _compare(one_: Quantity, other: Quantity, is_equal: bool) -> Finding | None:
     if "nm" in (one_.unit, other.unit) and {one_.unit, other.unit} & {"km", "mi", "m"}:
         return None  # nautical miles
     # Misread: `6 ' 4 185 lb`, where the inches run into the next number, and `2 1⁄2 miles` with a space.
-    if len(one_.numerals) == 1 and " " in one_.numerals[0].text and one_.numerals[0].power == 0:
+    if len(one_.numerals) == 1 and " " in one_.numerals[0].text and one_.text[:1].isdecimal() and not one_.numerals[0].power:
         return None  # `3 250 metres` may be two numbers
     before = one_.before.rstrip(" \u200b\u00a0")
     if before.endswith(("'", "′", "’")) or (before[-1:].isdecimal() and any(mark in one_.text for mark in "⁄/½¼¾⅓⅔⅛")):

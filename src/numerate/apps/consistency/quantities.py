@@ -70,13 +70,17 @@ _HEDGE = re.compile(
 _DASHES = ("-", "–", "—")
 _REFERENCES = frozenset(
     "table tables figure figures fig fig. figs. section sections sec. chapter chapters step steps line lines equation eq."
-    " eqs. theorem lemma remark algorithm experiment experiments study model option question item day week phase stage"
-    " grade class level type category group cohort arm part volume vol. episode season route highway interstate exit"
-    " gate platform room channel flight bus no. number nr. article rule appendix scenario case site round version top"
-    " big layer block zone tier district ward game leg heat lane lap apollo boeing airbus windows problem task batch"
-    " lot trial run sample page hole row column wave act scene verse psalm key division".split()
+    " eqs. theorem lemma remark algorithm experiment experiments question item phase grade part volume vol. episode"
+    " season route highway interstate exit gate platform room channel flight bus no. number nr. article rule appendix"
+    " scenario version top big layer block zone tier district ward leg heat lane lap apollo boeing airbus windows problem"
+    " task batch trial hole wave act scene verse psalm division".split()
 )
 """Words before a number that names one of several things; `pages`, `rows` and `aged` begin ranges and are left out."""
+_SMALL_REFERENCES = frozenset(
+    "group cohort arm class sample run lot site case game row column page level type category stage round model day week"
+    " study option".split()
+)
+"""The same, for small numbers only: `the placebo group 80` counts."""
 _SMALLER = {"ft": "in", "lb": "oz", "stone": "lb", "h": "min", "min": "s", "year": "month", "d": "h", "yd": "ft"}
 
 
@@ -322,13 +326,17 @@ class Sentence:
     def _is_name(self, numeral: Numeral, group: str) -> bool:
         """Whether a number without a unit is a name: of a table, a day of a trial, a model."""
         start, end = numeral.start - self.offset, numeral.end - self.offset
-        mark = self.text[start - 1] if start else " "
+        if not start:
+            return False
+        mark = self.text[start - 1]
         if mark not in " \xa0":
             # Numbers joined by a dash may be a score or a range: `214-198` is read as a code.
             is_joined = mark in "-–—" or self.text[end : end + 1] in _DASHES
             return group == "other" and not is_joined and self.text[max(0, start - 2) : start] not in (" (", "(")
         word = self.text[max(0, start - 14) : start - 1].rpartition(" ")[2].lower().lstrip("(")
-        return word in _REFERENCES and numeral.value < 1000 and numeral.value == int(numeral.value)
+        if numeral.value != int(numeral.value):
+            return False
+        return (word in _REFERENCES and numeral.value < 1000) or (word in _SMALL_REFERENCES and numeral.value < 32)
 
     def _dates_and_times(self) -> list[Quantity]:
         """Dates with a month's name and times of the day, which the reader gives as several numerals."""

@@ -97,7 +97,7 @@ _DAYS = re.compile(
 )
 _DASHED_DAYS = re.compile(rf"(?:(?<= )|(?<=\()|^){slot('a', COUNT)}[–—-]{slot('b', DATED)}(?![–—-])")
 _OF_MONEY = re.compile(
-    rf"(?<!increase )(?<!decrease )(?<!rise )(?<!fall )(?<!drop )(?<!decline )(?<!cut )(?<!reduction )(?<!loss )"
+    rf"(?<!increase )(?<!decrease )(?<!rise )(?<!fall )(?<!drop )(?<!decline )(?<!cut )(?<!reduction )(?<!loss )(?<!losses )(?<!gains )(?<!gain )"
     rf"\b(?:of|costs?|pays?|charges?|paying|costing|priced at|for) {slot('a', MONEY)} to {slot('b', MONEY)}(?! (?:from|by))"
 )
 _BC = re.compile(r"\b(?:b\.?c|bce|ante|million years|ago|ma\b|before christ)")
@@ -217,9 +217,7 @@ class Ranges(Rule):
             elif years == [False, True] and _is_early(a, b):
                 message = f"The range begins with {a.text}, which is after its end {b.text}."
                 yield finding_at("range", a, message, others=[b], probability=0.9)
-        if len(sentence.quantities) > 2 and (
-            "aver" in skeleton or "mean" in skeleton or "median" in skeleton or "avg" in skeleton
-        ):
+        if "aver" in skeleton or "mean" in skeleton or "median" in skeleton or "avg" in skeleton:
             yield from self._extremes(sentence)
         for match in (*_DAYS.finditer(skeleton), *_DASHED_DAYS.finditer(skeleton)) if DATED in skeleton else ():
             yield from self._days(sentence, match)

@@ -94,13 +94,12 @@ _ARTICLES = re.compile(
 _CONTRAST = re.compile(
     r"^for |\bincluding\b|\b(?:second|another|others?|sister|former|formerly|previous|previously|earlier|later|before"
     r"|originally|initial|initially|"
-    r"increas\w*|grew|rose|fell|drop\w*|each|every|per|respectively|part|of these(?! [\ue000-\ue009])|of them|of whom|of which"
-    r"|additional|new|next|last|"
-    r"compared|instead|while|whereas|predecessor|successor|maximum|minimum|averages?|up to|first|third"
-    r"|fourth|model|types?|"
-    r"version|remaining|rest|fewer|then|now|today|until|since|estimated|planned|record|(?<!a )total|both|versus|vs"
-    r"|against|ago|prior|only)\b"
+    r"increas\w*|grew|rose|fell|drop\w*|each|every|per|respectively|part|of these(?! [\ue000-\ue009])|of them|of whom"
+    r"|of which|additional|compared|instead|while|whereas|predecessor|successor|maximum|minimum|averages?|up to|third"
+    r"|fourth|types?|version|remaining|rest|fewer|then|until|since|estimated|planned|both|versus|vs|against|ago|prior)\b"
 )
+_WEAK_CONTRAST = re.compile(r"\b(?:new|next|last|first|model|now|today|record|(?<!a )total|only)\b")
+"""Words that tell two things apart only right before the quantity: `the new length of 120 m`."""
 _PLACES = re.compile(r"\b(?:north\w*|south\w*|east\w*|west\w*|county|district|township|urban|metropolitan|rural)\b")
 _STRICTLY = re.compile(r"\b(?:the|its|this|all|with an?|at an?) $")
 _DEFINITE = re.compile(r"\b(?:the|its|this|all|these|those|with an?|at an?)(?: [a-z]+){0,2}? $")
@@ -350,12 +349,15 @@ def _mentions(sentence: Sentence, index: int) -> Iterator[_Mention]:
     quantities = sentence.quantities
     when = frozenset(each.value for each in quantities if each.group in ("year", "date", "ordinal"))
     contrasts = [match.start() for match in _CONTRAST.finditer(skeleton)]
+    weak = [match.start() for match in _WEAK_CONTRAST.finditer(skeleton)]
     elsewhere = _PLACES.search(skeleton) is not None
     for pattern in (_OF, _WAS, _ADJECTIVE, _ADJECTIVE_BEFORE, _DONE, _COUNTED, _SIZED, _WORTH, _VERBS, _OWNED):
         for match in pattern.finditer(skeleton):
             noun = match["noun"]
             # A word far away speaks of something else.
-            contrast = any(match.start() - 45 <= at <= match.end() + 12 for at in contrasts)
+            contrast = any(match.start() - 45 <= at <= match.end() + 12 for at in contrasts) or any(
+                match.start() - 30 <= at <= match.end() for at in weak
+            )
             key = _key(noun) if pattern is _COUNTED else _NOUNS.get(noun) or _NOUNS.get(_key(noun)) or _key(noun)
             quantity = sentence.get(match, "q")
             definite = _DEFINITE.search(skeleton[: match.start()] + noun[: -len(key) or None])
@@ -391,7 +393,7 @@ def _key(noun: str) -> str:
     return f"{first} {last}" if first in _MODIFIERS or (last in _RATES and first not in _PLAIN_WORDS) else last
 
 
-_SUBJECT = re.compile(r"(?:the|an?|this|another) ([a-z-]+)(?: ([a-z-]+))?(?= |,|'|’)")
+_SUBJECT = re.compile(r"(?:the|an?|this|another) ([a-z-]+)(?: ([a-z-]+))?(?= |,)")
 
 
 def _another_thing(earlier: _Mention, later: _Mention) -> bool:

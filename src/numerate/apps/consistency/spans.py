@@ -75,7 +75,7 @@ _SINCE = re.compile(
 _BREAK = re.compile(
     r"\b(?:and(?! (?:so|thus|lasted|took|ran)\b)|while|whereas|but|although|which|who|whose|when|again"
     r"|first|second|then|ago|every|each|per|or"
-    r"|experience|pause|interruption|hiatus|absence|gap|last|next|another|previous|more than"
+    r"|experience|pause|interruption|last|next|another|previous|more than"
     r"|with|since|where|late|early|earlier|before|old|aged|age|his wife|her husband|sentence\w*|prison"
     r"|contract|including|warranty|covered|follow|older|younger)\b"
 )

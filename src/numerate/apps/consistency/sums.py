@@ -139,6 +139,11 @@ _OPEN = re.compile(
     r"|further|rest|remain|plus the|up to|from \d|out of|overlap|both|times|×)"
 )
 _COMPLETE = re.compile(r"\b(?:remaining|other|rest|remainder|leaving|which left)\b")
+_MAY_OVERLAP = re.compile(
+    r"\b(?:had|have|has|having|speak\w*|spoke|owne?d?|likes?|liked|plays?(?!-)|played|takes?|took|stud(?:y|ied)|reported|used?"
+    r"|experienced|knew|know|visited|read|both|also|suffered|complained|mentioned|said|cited|drank|watched|with|named|showed)\b"
+)
+"""Things that one may have or do together with another."""
 _SEX = re.compile(r"\b(?:fe)?males?|\b(?:wo)?m[ae]n\b|\bboys?\b|\bgirls?\b")
 
 
@@ -223,6 +228,7 @@ class Sums(Rule):
             _exclusive(match["parts"], None if begins or ";" in match[0] else "")
             or _are_proper(sentence, parts)
             or ("-" in match[0] and _is_one_noun(match["parts"]))
+            or (begins and len(parts) > 2 and whole <= 1.15 * total.value and ";" not in match[0] and not _MAY_OVERLAP.search(match[0]))
         ):
             return
         terms = " + ".join(plain(part.value) for part in parts)
