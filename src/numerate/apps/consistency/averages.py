@@ -38,7 +38,7 @@ _EACH = re.compile(
 )
 _NOT_THESE = re.compile(
     r"\b(?:above|below|than|against|compared|while|but|exceed|season|career|record|annual|national|previous"
-    r"|respectively|versus|vs|per|state|world)\b"
+    r"|respectively|versus|vs|per|state|world|beat|monthly|weekly|yearly|league|industry|usual|long-term)\b"
 )
 _RATIO = re.compile(
     r"\b(?:ratio|proportions?|mix\w*|odds|margin|split|randomi[sz]ed|allocat\w*|divided|outnumber\w*"

@@ -38,7 +38,7 @@ _DROP = (
 )
 _MOVED = (
     r"rose|risen|rising|grew|grown|climbed|increased|jumped|soared|surged|gained|improved|advanced|expanded"
-    r"|went up|up|raised|lifted"
+    r"|went up|up|raised|lifted|overran|exceeded"
     r"|added|fell|fallen|falling|dropped|declined|decreased|shrank|slid|plunged|tumbled|sank|reduced|cut"
     r"|went down|down|lost|dipped"
     r"|slipped|lowered|eased|narrowed|shed|contracted|slashed|trimmed|shortened|widened|deepened|increasing"
@@ -111,8 +111,15 @@ def closed_percent(sentence: Sentence) -> Iterator[Finding]:
         or p.hedge in ("over", "under")
     ):
         return
-    if any(each.hedge in ("over", "under") for each in others) or max(each.value for each in others) < 10:
+    if any(each.hedge in ("over", "under") for each in others) or (
+        others[0].unit is None and max(each.value for each in others) < 10
+    ):
         return
+    if len(others) == 3:
+        # `by 0.4 L, or 12.5 %, from 3.2 L to 3.6 L`: the first is the difference of the others.
+        low, middle, high = sorted(others, key=lambda each: each.value)
+        differences = [low, middle] if abs(high.value - middle.value - low.value) <= 2 * high.half else []
+        others = [each for each in others if each not in differences or not _is_change(sentence, each)]
     share = abs(p.value)
     near: list[tuple[Quantity, Quantity, float]] = []
     for a in others:
@@ -264,7 +271,7 @@ def closed_difference(sentence: Sentence) -> Iterator[Finding]:
     if _OTHER.search(sentence.skeleton) or any(each.hedge in ("over", "under") for each in values) or min(sizes) <= 0:
         return
     changes = [each for each in values if _is_change(sentence, each)]
-    if len(changes) != 1:
+    if len(changes) != 1 or _FURTHER.match(context_of(sentence, changes[0])[1]):
         return
     d = changes[0]
     at = values.index(d)
@@ -284,6 +291,8 @@ def closed_difference(sentence: Sentence) -> Iterator[Finding]:
     yield finding_at("difference", d, message, meant=meant, others=[a, b], probability=0.9)
 
 
+_FURTHER = re.compile(r"(?: [a-z]+)? more(?! than\b)")
+"""`and 60 more after an interview`"""
 _SIZES = re.compile(r"\b(?:wide|long|length|width|perimeter|higher up|lower down)\b")
 _THAN = re.compile(r"\b(?:than|from|compared|against|on the|over the|above|below|ahead of|behind|clear of)\b")
 
@@ -323,6 +332,10 @@ _NOT_SPAN = re.compile(
 )
 
 
+_FLIGHT = re.compile(r"\b(?:flights?|flew|fly|flies|lands?|landed|takes off|took off|plane)\b")
+"""Local times differ."""
+
+
 def closed_span(sentence: Sentence) -> Iterator[tuple[Quantity, Quantity, Quantity]]:
     """Two times and one duration: begin, end and what is said to lie between them."""
     times = [each for each in sentence.quantities if each.group in ("year", "date", "clock")]
@@ -336,9 +349,12 @@ def closed_span(sentence: Sentence) -> Iterator[tuple[Quantity, Quantity, Quanti
     if (
         (a.group == "clock") != (b.group == "clock")
         or d.hedge
+        or (a.group == "clock" and _FLIGHT.search(sentence.skeleton))
         or sentence.text[: a.start - sentence.offset].rstrip().endswith("(")
     ):
         return
     if a.start < d.start < b.start and behind.startswith(" later") and not re.match(r" later,? (?:in|on|at)? ?$", sentence.between(d, b)):
         return  # `operated on two days later and discharged on 10 March`
+    if a.group == b.group and a.value > b.value and a.group != "clock":
+        a, b = b, a  # `closed in 2009 after 30 years, having opened in 1969`
     yield a, b, d

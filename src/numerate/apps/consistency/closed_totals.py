@@ -24,26 +24,31 @@ __all__ = ["closed_share", "closed_total"]
 _TOTAL_BEFORE = re.compile(
     r"\b(?:total(?:s|led|ed|ling|ing)?|sum|altogether|in all|in total|together|combined|overall|add(?:s|ed|ing)? up to"
     r"|amount(?:s|ed|ing)? to|(?:came|comes?|coming|bringing|brings|brought)(?: [a-z]+){0,4} to|making|makes|giving|gives?"
-    r"|for an? [a-z]+ of|tally of)(?: (?:of|to|is|was|the|an?|it|up|at|[a-z]+ of|[a-z]+))?:? $"
+    r"|for an? [a-z]+ of|tally of|these|all)(?: (?:of|to|is|was|the|an?|it|up|at|[a-z]+ of|[a-z]+))?[:,]? $"
+    r"|(?:,|;|:| [–—-]) (?:so|thus|hence|therefore)(?: [a-z]+){0,4} $|\b(?:amount due|bill|sum|invoice) (?:is|was|came to|comes to) $"
 )
 _TOTAL_BEHIND = re.compile(
     r"(?: [a-z'’-]+){0,4}? (?:in all|in total|altogether|all told|combined|overall|together)(?=[.,;)]|$| (?:for|over|on)\b)"
+    r"|(?: [a-z'’-]+){0,3}? as a whole\b"
 )
 _NOT_PARTS = re.compile(
     r"\b(?:of which|of whom|of them|of these|of those|of it|of that|among|including|includes?|included|than|compared"
     r"|versus|vs|against|per|each|every|between|averag\w*|mean|median|respectively|until|rose|fell|grew|ranked|aged|times|"
     r"more|another|further|additional|additionally|also|both|but|if|while|whereas|up from|down|from|at least|record|previous"
-    r"|other|others|some|several|season|career|since|ago|remaining|rest|after|before|days?|weeks?|months?|approximately|ratio"
+    r"|other|others|some|several|season|career|since|ago|remaining|rest|after|before|approximately|ratio"
     r"|out of|except|plus|minus|less|left|sold for|worth|priced|score[ds]?|beat|won|lost|led|margin|second only)\b"
-    r"|%|[×+:]|\d ?[-–] ?\d| of (?:the|its|their|his|her|all) [\ue000-\ue009]"
+    r"|%|[×+]|\d ?[-–] ?\d| of (?:the|its|their|his|her|all) [\ue000-\ue009]"
 )
-_JOINED = re.compile(r",|\band\b|;")
+_JOINED = re.compile(r",|\band\b|;|:|–|—")
 
 
 def closed_total(sentence: Sentence) -> Iterator[Finding]:
     """The largest number has a word for a total, and all other numbers of the sentence are of its kind."""
     values = values_of(sentence)
-    if not 3 <= len(values) <= 8 or _NOT_PARTS.search(sentence.skeleton):
+    if not 3 <= len(values) <= 8:
+        return
+    begin = sentence.skeleton.find("\ue100") - 1
+    if _NOT_PARTS.search(sentence.skeleton, max(0, begin)):
         return
     total = max(values, key=lambda each: each.value)
     parts = [each for each in values if each is not total]
@@ -53,6 +58,8 @@ def closed_total(sentence: Sentence) -> Iterator[Finding]:
         return
     before, behind = context_of(sentence, total)
     if not (_TOTAL_BEFORE.search(before) or _TOTAL_BEHIND.match(behind)):
+        return
+    if any(":" in sentence.between(one, other) for one, other in itertools.pairwise(values[:-1])):
         return
     if not all(_JOINED.search(sentence.between(one, other)) for one, other in itertools.pairwise(values)):
         return
@@ -81,12 +88,10 @@ def _some_add_up(parts: list[Quantity], total: Quantity, slack: float) -> bool:
     )
 
 
-_SHARE_BEHIND = re.compile(
-    r" of (?:the|all|its|their|his|her|our|total|these|those) ?(?:[a-z'’-]+ ){0,2}?(?:total|population|workforce|staff|budget"
-    r"|revenues?|sales|votes?|sample|market|members(?:hip)?|patients|participants|people|land|area|cost|costs|capacity|students"
-    r"|pupils|employees|residents|voters|seats|cases|spending|income|shares|fleet|stock|crop|whole|country|class|group)\b"
+_SHARE_BEFORE = re.compile(
+    r"(?:\b(?:or|i\.e\.,?|that is,?|representing|equal to|equivalent to|a share of|making up|represents?"
+    r"|represented|accounts? for|accounted for|made up|makes up|is|was|equals)|,|\() $"
 )
-_SHARE_BEFORE = re.compile(r"(?:\b(?:or|i\.e\.,?|that is,?|representing|equal to|equivalent to|a share of|making up)|,) $")
 _NOT_SHARE = re.compile(
     r"\b(?:rose|fell|grew|increase\w*|decrease\w*|declin\w*|up|down|gain\w*|lost|growth|more|less|fewer|than|higher|lower|per"
     r"|each|every|while|whereas|but|of which|of whom|of them|interest|yield|discount|off|tax|compared|versus|against|average"
@@ -106,7 +111,7 @@ def closed_share(sentence: Sentence) -> Iterator[Finding]:
         return
     p, part, whole = shares[0], *sorted(others, key=lambda each: each.value)
     before, behind = context_of(sentence, p)
-    if not _SHARE_BEHIND.match(behind) or not _SHARE_BEFORE.search(before) or whole.value < 20:
+    if not behind.startswith(" of ") or not _SHARE_BEFORE.search(before) or whole.value < 20:
         return
     real = part.value / whole.value
     blur = p.half + 0.002 + real * (blur_of(part) / part.value + blur_of(whole) / whole.value)

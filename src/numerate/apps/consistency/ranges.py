@@ -37,7 +37,7 @@ _LIMITS = [
 _BETWEEN = re.compile(
     rf"\b(?:between|range (?:was|is|of)|range:|ranged from|ranges from|ranging from|range from"
     rf"|range between|ranged between"
-    rf"|ranging between) {_A} (?:and|to) {_B}"
+    rf"|ranging between|(?:costs?|var(?:y|ies|ied)|prices? go|priced) from) {_A} (?:and|to) {_B}"
 )
 _AGED = re.compile(rf"\b(?:aged|ages|age range:?|pages?|pp\.|between ages|from ages) {_A}(?:–|—|-| to ){_B}(?![–—-])")
 _DASHED = re.compile(rf"(?<![–—-]){slot('a', UNIT)}[–—-]{slot('b', UNIT)}(?![–—-])")
@@ -149,7 +149,7 @@ class Ranges(Rule):
         skeleton = sentence.skeleton
         for match in matches(skeleton, _LIMITS):
             yield from self._order(sentence, match)
-        if "between" in skeleton or "rang" in skeleton:
+        if "between" in skeleton or "rang" in skeleton or " from " in skeleton:
             for match in _BETWEEN.finditer(skeleton):
                 a, b = sentence.get(match, "a"), sentence.get(match, "b")
                 if _TIME_OF_DAY.match(skeleton, match.end("b")) or _TIME_OF_DAY.match(skeleton, match.end("a")):

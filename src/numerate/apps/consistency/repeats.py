@@ -45,9 +45,10 @@ _VERBS = re.compile(
     rf" {_HEDGE}{slot('q', UNIT + COUNT)}"
 )
 _OWNED = re.compile(
-    rf"\b(?:the|its|their|his|her|all|these|this) {_HEDGE}{slot('q', UNIT + COUNT)}[ -](?P<noun>employees|workers|staff"
+    rf"\b(?:the|its|their|his|her|all|these|this|[a-z]+['’]s) {_HEDGE}{slot('q', UNIT + COUNT)}[ -](?P<noun>employees|workers|staff"
     rf"|residents|inhabitants|people|seats?|spectators|members|crew|students|pupils)\b"
 )
+_LIVING = re.compile(rf"{slot('q', COUNT)} (?P<noun>people|inhabitants|residents|persons) (?:live|lived|living|reside)\b")
 _COUNTED = re.compile(
     rf"(?<![–—-]){slot('q', PLAIN)} (?P<noun>[a-z]{{3,}}s|people|men|women|children)\b(?! of {one(PLAIN)})"
 )
@@ -350,10 +351,13 @@ def _mentions(sentence: Sentence, index: int) -> Iterator[_Mention]:
     when = frozenset(each.value for each in quantities if each.group in ("year", "date", "ordinal"))
     contrasts = [match.start() for match in _CONTRAST.finditer(skeleton)]
     weak = [match.start() for match in _WEAK_CONTRAST.finditer(skeleton)]
-    elsewhere = _PLACES.search(skeleton) is not None
-    for pattern in (_OF, _WAS, _ADJECTIVE, _ADJECTIVE_BEFORE, _DONE, _COUNTED, _SIZED, _WORTH, _VERBS, _OWNED):
+    places = [match.start() for match in _PLACES.finditer(skeleton)]
+    for pattern in (_OF, _WAS, _ADJECTIVE, _ADJECTIVE_BEFORE, _DONE, _COUNTED, _SIZED, _WORTH, _VERBS, _OWNED, _LIVING):
         for match in pattern.finditer(skeleton):
             noun = match["noun"]
+            if pattern is _WORTH and noun in _RATES:
+                continue  # `_WAS` has the word before it
+            elsewhere = any(match.start() - 80 <= at <= match.end() + 12 for at in places)
             # A word far away speaks of something else.
             contrast = any(match.start() - 45 <= at <= match.end() + 12 for at in contrasts) or any(
                 match.start() - 30 <= at <= match.end() for at in weak
@@ -390,7 +394,7 @@ def _other_scale(a: Quantity, b: Quantity) -> bool:
 def _key(noun: str) -> str:
     """The last word of a name, with a word before it that changes what it means: `net loss`, `operating profit`."""
     first, _, last = noun.rpartition(" ")
-    return f"{first} {last}" if first in _MODIFIERS or (last in _RATES and first not in _PLAIN_WORDS) else last
+    return f"{first} {last}" if first in _MODIFIERS or (first and last in _RATES and first not in _PLAIN_WORDS) else last
 
 
 _SUBJECT = re.compile(r"(?:the|an?|this|another) ([a-z-]+)(?: ([a-z-]+))?(?= |,)")
@@ -411,7 +415,7 @@ def _contradict(earlier: _Mention, later: _Mention) -> bool:
         return False
     if earlier.has_contrast or later.has_contrast or (earlier.when and later.when and earlier.when != later.when):
         return False
-    if _another_thing(earlier, later):
+    if not later.is_definite and _another_thing(earlier, later):
         return False
     same = later.thing is not None and re.search(rf"\b(?:the|its|this) {later.thing}\b", earlier.words) is not None
     if not same and (earlier.is_elsewhere or later.is_elsewhere):

@@ -54,6 +54,10 @@ _SEXES = re.compile(
     rf"(?: for)?|comprised?|constituted?|were|are) {_P}[^.;\ue000-\uf8ff]{{0,50}}?\band (?:the )?(?:wo)?m[ae]n\b [^.;]{{0,20}}?{_P}"
 )
 """`men made up 62 % of the participants and women 48 %`"""
+_MIX = re.compile(
+    rf"\b(?:mixture|alloy|blend|solution|atmosphere|fabric|compound|mix) (?:is|was|contains|contained|consists of|of|has)"
+    rf" {_P} [a-z]+,? and {_P} [a-z]+"
+)
 _FROM = re.compile(rf"{_P} (?:[a-z]+ )?from [a-z ]+, {_P} (?:[a-z]+ )?from [a-z ]+,? and {_P} (?:[a-z]+ )?from ")
 _OF_WHAT = re.compile(rf"{_P} of ")
 _SPLIT = re.compile(
@@ -104,7 +108,7 @@ class Shares(Rule):
             _REST.search(skeleton, match.start()) is not None
             or (len(parts) > 2 and skeleton.count(" from ") >= len(parts) and _FROM.search(skeleton))
             or (len(parts) > 2 and (_WHOLE.search(skeleton) or _PLAIN.search(skeleton)))
-            or (len(parts) == 2 and (_OPPOSED.search(skeleton) or _SPLIT.search(skeleton) or _SEXES.search(skeleton)))
+            or (len(parts) == 2 and (_OPPOSED.search(skeleton) or _SPLIT.search(skeleton) or _SEXES.search(skeleton) or _MIX.search(skeleton)))
         )
         if ";" in sentence.skeleton and not _REST.search(skeleton, match.start()):
             return  # another question

@@ -82,7 +82,7 @@ _AT_MOST = [
     ((' of them',), re.compile(
         rf"{_TOTAL}{_NOUN}(?: \w+){{0,3}}, (?P<parts>{_Q} of them{_WORDS},? and {_Q} of them{_WORDS})(?=[.;)]|$)")),
     (('of ', 'among '), re.compile(
-        rf"\b(?:of|among) (?:the |a total of |these |those |all |our )?{_TOTAL}{_NOUN}(?: \w+){{0,2}},"
+        rf"\b(?:of|among) (?:the |a total of |these |those |all |our |(?:the |an? )?[a-z]+['’]s )?{_TOTAL}{_NOUN}(?: \w+){{0,2}},"
         rf" {_PARTS}(?=[.;)]|$)")),
     (('of ', 'among '), re.compile(
         rf"^(?:out )?(?:of|among) (?:the |these |those |all |our )?{_TOTAL}{_NOUN},? [a-z]+ [a-z]+"

@@ -35,11 +35,15 @@ _WHAT: dict[str, tuple[str, frozenset[str], str]] = {
     "width": (r"\b(?:width|thickness)" + _IS, frozenset({"length", "angle", "time", "frequency"}), "a length"),
     "depth": (r"\b(?:diameter|radius|wingspan|depth)" + _IS,
               frozenset({"length", "angle", "data", "pressure"}), "a length"),
-    "speed": (r"\b(?:speed|speeds|velocity)" + _IS, frozenset({"speed", "frequency", "angle"}), "a speed"),
+    "spans": (r"\b(?:bridge|tunnel|viaduct|road|wall|fence) (?:spans|spanned|stretches|runs|extends) (?:for )?",
+              frozenset({"length", "angle", "time", "area"}), "a length"),
+    "speed": (r"\b(?:speed|speeds|velocity|speed limit)(?: here| there)?" + _IS, frozenset({"speed", "frequency", "angle"}), "a speed"),
     "area": (r"\barea" + _IS, frozenset({"area", "length", "angle"}), "an area"),
     "volume": (r"\bvolume" + _IS, frozenset({"volume", "mass", "data", "energy", "area"}), "a volume"),
     "temperature": (r"\btemperatures?" + _IS,
                     frozenset({"temperature", "energy", "angle"}), "a temperature"),
+    "kept": (r"\btemperatures? (?:is|was|were|are) (?:kept|held|maintained|set|stable) (?:at|to) ",
+             frozenset({"temperature", "energy", "angle"}), "a temperature"),
     "temperature-change": (
         r"\btemperatures? (?:dropped|fell|rose|climbed|sank|reached|increased|decreased)(?: to| by)? ",
         frozenset({"temperature", "energy", "angle"}), "a temperature",
@@ -55,8 +59,9 @@ _WHAT: dict[str, tuple[str, frozenset[str], str]] = {
     ),
     "stands": (r"\b(?:stands|stood) (?=[^ ]+ (?:tall|high)\b)", frozenset({"length"}), "a height"),
     "capacity": (
-        r"\b(?:tank|bottle|barrel|jug|bucket|cup|pot|reservoir) (?:holds|held|can hold|contains) ",
-        frozenset({"volume", "mass", "energy", "time"}), "a volume",
+        r"\b(?:tank|bottle|barrel|jug|bucket|cup|pot|reservoir|bag|sack|box|jar|can|glass|carton|tub|container)"
+        r" (?:holds|held|can hold|contains) ",
+        frozenset({"volume", "mass", "energy", "time", "data"}), "a volume",
     ),
     "took": (
         r"\b(?:flight|journey|trip|drive|race|game|meeting|voyage|ride|construction|concert|lecture) (?:took|takes) ",
@@ -76,6 +81,11 @@ _WHAT: dict[str, tuple[str, frozenset[str], str]] = {
         r"\b(?:rainfall|precipitation|snowfall)" + _IS,
         frozenset({"length", "volume", "time", "area", "speed"}), "a depth of rain",
     ),
+    "event": (
+        r"\b(?:concert|lecture|meeting|film|speech|show|war|match|ceremony|course|treatment|exam|lesson|strike|storm"
+        r"|interview|operation|surgery|conference|festival) last(?:ed|s) (?:for )?",
+        frozenset({"time"}), "a duration",
+    ),
     "lasted": (r"\blast(?:ed|s) (?:for )?", frozenset({"time", "length"}), "a duration"),
 }  # fmt: skip
 _BEFORE = re.compile(
@@ -88,7 +98,7 @@ _POURED = re.compile(r" of (?:water|milk|beer|wine|juice|tea|coffee|oil|fuel|blo
 _STEMS = (
     "weigh", "mass", "height", "altitude", "elevation", "length", "distance", "width", "diameter", "radius",
     "wingspan", "thickness", "depth", "speed", "velocity", "area", "volume", "temperature", "duration", "time ",
-    "lasted ", "lasts ", "ran ", "walked ", "drove ", "drives ", "flew ", "travel", "swam ", "cycled ", "hiked ",
+    "lasted ", "lasts ", "spans ", "spanned ", "stretches ", "runs ", "extends ", "ran ", "walked ", "drove ", "drives ", "flew ", "travel", "swam ", "cycled ", "hiked ",
     "jogged ", "rowed ", "sailed ", "marched ", "heated ", "cooled ", "warmed ", "boil", "melt", "freezes ",
     "bake", "frozen ",
     "chilled ", "took ", "takes ", "drank ", "drink", "pour", "wind", "stands ", "stood ", "hold", "held", "contains ",
