@@ -97,7 +97,7 @@ _LEAD_IN = (
 )
 _AFTER = re.compile(
     rf"(?P<far>{_GAP}{{0,40}}?)(?:,| \(| –| —| -)? ?{_LEAD_IN}(?:{_CLAIM}{_POINTS}{_FOLD}"
-    rf"|(?P<bare>\(|by |or |i\.e\.,? |that is,? |, )(?:by )?{_HEDGE}{slot('c5', _VALUE)}(?P<points3>[ -](?:"
+    rf"|(?P<bare>\(|by |or |i\.e\.,? |that is,? |equals |amounts to |represents |corresponds to |means |, )(?:by )?{_HEDGE}{slot('c5', _VALUE)}(?P<points3>[ -](?:"
     r"percentage[ -])?points?\b)?(?=(?: [a-z]+)?(?:[.,;)]|$)| (?:more|less|in all|in total|altogether)))"
 )
 _BEFORE = re.compile(

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numerate.apps.findings import Finding
 
 __all__ = [
+    "FLIGHT",
     "blur_of",
     "closed_difference",
     "closed_factor",
@@ -42,7 +43,7 @@ _MOVED = (
     r"|added|fell|fallen|falling|dropped|declined|decreased|shrank|slid|plunged|tumbled|sank|reduced|cut"
     r"|went down|down|lost|dipped"
     r"|slipped|lowered|eased|narrowed|shed|contracted|slashed|trimmed|shortened|widened|deepened|increasing"
-    r"|reducing|cutting|raising"
+    r"|reducing|cutting|raising|growing|dropping|losing|gaining|climbing|shrinking|declining|jumping|rising"
 )
 _MORE = (
     r"more|higher|greater|larger|above|better|bigger|longer|heavier|taller|faster|older|wider|deeper|less"
@@ -52,7 +53,7 @@ _MORE = (
 _HEDGE = r"(?:(?:by|about|around|approximately|roughly|some|only|just|a|an|the|another|exactly) )*"
 _BEFORE = re.compile(
     rf"\b(?:(?:{_MOVED}) {_HEDGE}|(?:{_RISE}|{_DROP}|change|difference|gap|margin) of {_HEDGE}"
-    rf"|(?:{_MOVED}) [^.;]{{1,30}}(?:, or| \() ?{_HEDGE})[+−-]?$"
+    rf"|(?:{_MOVED}) (?:[^.;]|\.(?=\d)){{1,30}}(?:, or| \() ?{_HEDGE})[+−-]?$"
 )
 _BEHIND = re.compile(
     rf"(?:[ -](?:percentage[ -])?points?)?[ -](?:(?!points?\b)[a-z]+ )?(?:{_RISE}|{_DROP}|difference|gap|{_MORE})\b"
@@ -332,7 +333,7 @@ _NOT_SPAN = re.compile(
 )
 
 
-_FLIGHT = re.compile(r"\b(?:flights?|flew|fly|flies|lands?|landed|takes off|took off|plane)\b")
+FLIGHT = re.compile(r"\b(?:flights?|flew|fly|flies|lands?|landed|takes off|took off|plane)\b")
 """Local times differ."""
 
 
@@ -349,12 +350,14 @@ def closed_span(sentence: Sentence) -> Iterator[tuple[Quantity, Quantity, Quanti
     if (
         (a.group == "clock") != (b.group == "clock")
         or d.hedge
-        or (a.group == "clock" and _FLIGHT.search(sentence.skeleton))
+        or (a.group == "clock" and FLIGHT.search(sentence.skeleton))
         or sentence.text[: a.start - sentence.offset].rstrip().endswith("(")
     ):
         return
     if a.start < d.start < b.start and behind.startswith(" later") and not re.match(r" later,? (?:in|on|at)? ?$", sentence.between(d, b)):
         return  # `operated on two days later and discharged on 10 March`
+    if d.start > max(a.start, b.start) and re.match(r" (?:later|afterwards),? [a-z]", behind):
+        return  # `dissolved in 1951 and, 40 years later, refounded`
     if a.group == b.group and a.value > b.value and a.group != "clock":
         a, b = b, a  # `closed in 2009 after 30 years, having opened in 1969`
     yield a, b, d

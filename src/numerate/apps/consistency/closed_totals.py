@@ -7,6 +7,7 @@ physics and 64 in chemistry she came to 227 points`. A word for a total must sta
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from typing import TYPE_CHECKING
 
@@ -19,12 +20,12 @@ if TYPE_CHECKING:
     from numerate.apps.consistency.quantities import Quantity, Sentence
     from numerate.apps.findings import Finding
 
-__all__ = ["closed_share", "closed_total"]
+__all__ = ["closed_opposites", "closed_share", "closed_total"]
 
 _TOTAL_BEFORE = re.compile(
     r"\b(?:total(?:s|led|ed|ling|ing)?|sum|altogether|in all|in total|together|combined|overall|add(?:s|ed|ing)? up to"
     r"|amount(?:s|ed|ing)? to|(?:came|comes?|coming|bringing|brings|brought)(?: [a-z]+){0,4} to|making|makes|giving|gives?"
-    r"|for an? [a-z]+ of|tally of|these|all)(?: (?:of|to|is|was|the|an?|it|up|at|[a-z]+ of|[a-z]+))?[:,]? $"
+    r"|(?:for|,) an? [a-z]+ of|tally of|these|all)(?: (?:of|to|is|was|the|an?|it|up|at|[a-z]+ of|[a-z]+))?[:,]? $"
     r"|(?:,|;|:| [–—-]) (?:so|thus|hence|therefore)(?: [a-z]+){0,4} $|\b(?:amount due|bill|sum|invoice) (?:is|was|came to|comes to) $"
 )
 _TOTAL_BEHIND = re.compile(
@@ -64,12 +65,41 @@ def closed_total(sentence: Sentence) -> Iterator[Finding]:
     if not all(_JOINED.search(sentence.between(one, other)) for one, other in itertools.pairwise(values)):
         return
     whole = sum(each.value for each in parts)
-    slack = sum(blur_of(each) for each in values)
+    slack = blur_of(total) + 1.7 * math.sqrt(sum(blur_of(each) ** 2 for each in parts))
     if abs(whole - total.value) <= slack or not 0.8 < total.value / whole < 1.25 or _some_add_up(parts, total, slack):
         return
     terms = " + ".join(plain(each.value) for each in parts)
     message = f"{terms} = {plain(whole)}, not {total.text}."
     yield finding_at("sum", total, message, meant=whole, others=parts, probability=0.85)
+
+
+_OPPOSITES = re.compile(
+    r"\b(?:death|died|killed)\w*\b.*\b(?:surviv|recover)|\b(?:surviv|recover)\w*\b.*\b(?:death|died|killed)|\bpassed\b.*\bfailed\b"
+    r"|\bfailed\b.*\bpassed\b|\baccepted\b.*\brejected\b|\bpresent\b.*\babsent\b|\bpositive\b.*\bnegative\b"
+    r"|\bnegative\b.*\bpositive\b|\b(?:for|favou?r)\b.*\bagainst\b|\bcorrect\b.*\b(?:wrong|incorrect)\b"
+    r"|\bcompleted\b.*\bdropped out\b|\bemployed\b.*\bunemployed\b"
+)
+_WHOLE_BEFORE = re.compile(r"\b(?:of|among|out of|from) (?:the |all |its |these |those |a total of )?$")
+
+
+def closed_opposites(sentence: Sentence) -> Iterator[Finding]:
+    """`14 deaths among the 80 infected, and 76 survived`: two parts that exclude each other are more than the whole."""
+    values = values_of(sentence)
+    if len(values) != 3 or any(each.group != "plain" or each.hedge or each.value != int(each.value) for each in values):
+        return
+    whole = max(values, key=lambda each: each.value)
+    parts = [each for each in values if each is not whole]
+    if not _WHOLE_BEFORE.search(context_of(sentence, whole)[0]) or not _OPPOSITES.search(sentence.skeleton):
+        return
+    real = sum(each.value for each in parts)
+    if not whole.value < real <= 1.25 * whole.value or _NOT_OPPOSED.search(sentence.skeleton):
+        return
+    terms = " + ".join(plain(each.value) for each in parts)
+    message = f"{terms} = {plain(real)}, which is more than {whole.text}."
+    yield finding_at("sum", whole, message, others=parts, expected_at_least=real, probability=0.85)
+
+
+_NOT_OPPOSED = re.compile(r"\b(?:each|per|respectively|both|than|another|more|twice|tests?|times|years?|votes? to|also)\b")
 
 
 def _is_part(part: Quantity, total: Quantity) -> bool:

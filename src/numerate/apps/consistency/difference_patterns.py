@@ -40,6 +40,11 @@ CLOCKS = [
         rf"(?! (?:before|after|behind|ahead|ago|earlier|break|away|notice|delay|late\b))"
     ),
     re.compile(
+        rf"{_D}[ -](?:[a-z]+ ){{0,2}}?(?:trip|journey|ride|drive|crossing|session|meeting|class|film|show|concert|lecture|exam"
+        rf"|course|shift|walk|tour|event|hearing)\b(?P<gap>)[a-z ,]{{0,30}}?{slot('a', CLOCK)}(?P<between>[a-z ,–—-]{{1,40}}?)"
+        rf"{slot('b', CLOCK)}"
+    ),
+    re.compile(
         rf"\b(?:for|lasts|lasted|took|takes|an?|the|open|works?) {_D}(?P<gap>[a-z ,('’-]{{0,30}}?)\b(?:from|between) "
         rf"{slot('a', CLOCK)}(?P<between> (?:to|until|till|and) |[–-]){slot('b', CLOCK)}"
     ),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, matches, rules, written_like
 from numerate.apps.consistency.changes import change_findings
-from numerate.apps.consistency.closed import closed_difference, closed_span
+from numerate.apps.consistency.closed import FLIGHT, closed_difference, closed_span
 from numerate.apps.consistency.difference_patterns import (
     CLOCKS,
     LIVES,
@@ -33,7 +33,7 @@ _OTHER_TIME = re.compile(
     r"|walk|extra|additional|more|another|only|each)\b"
 )
 _SPAN_WORD = re.compile(
-    r"open|last|tak|hour|after|total|journey|trip|shift|day|duration|long|for|or\b|ride|drive|run|period|spen|work"
+    r"open|last|tak|hour|after|total|journey|trip|shift|day|duration|long|for|or\b|ride|drive|run|period|spen|work|giv|mak"
 )
 _HALF_DAY = re.compile(r"[ap]\.?m", re.IGNORECASE)
 _SPANS = (
@@ -154,7 +154,7 @@ class Differences(Rule):
         if measure is None or dimension_name(d.unit or "") != "time" or measure.factors[0] > 3600:
             return
         gap = match["gap"]
-        if _OTHER_TIME.search(gap) or _OTHER_TIME.search(match["between"]):
+        if FLIGHT.search(sentence.skeleton) or _OTHER_TIME.search(gap) or _OTHER_TIME.search(match["between"]):
             return
         if gap.strip(" ,(–-") not in ("", "a", "an") and not _SPAN_WORD.search(gap):
             return

@@ -190,7 +190,7 @@ def _grouped(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
     sizes = converted(1.0, m.unit, t.unit) if m.unit and t.unit and m.unit != t.unit else ()
     scale = 1.0 if m.comparable(t) else sizes[0] if len(sizes) == 1 else None
     cue = match["tail"] is not None or re.search(
-        r"\b(?:make|makes|making|hold|holds|give|gives|giving|contain\w*|total\w*|or|i\.e\b|that is)\b|=|\($",
+        r"\b(?:make|makes|making|hold|holds|give|gives|giving|contain\w*|total\w*|or|i\.e\b|that is|weigh\w*|costs?|seats?)\b|=|\($",
         match["gap"],
     )
     same = match["item"] is None or match["noun"] is None or _stem(match["item"]) == _stem(match["noun"])

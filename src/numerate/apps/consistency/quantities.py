@@ -320,7 +320,9 @@ class Sentence:
             taken = end
             before = self.text[max(0, start - self.offset - 26) : start - self.offset]
             text = self.text[start - self.offset : end - self.offset]
-            yield Quantity(text, start, end, numeral.value, unit, group, (numeral,), before=before)
+            # Brackets of accounts are a sign in tables; in a sentence they are brackets: `defence ($54bn)`.
+            value = -numeral.value if text[0] == "(" and numeral.value < 0 else numeral.value
+            yield Quantity(text, start, end, value, unit, group, (numeral,), before=before)
         yield from waiting
 
     def _is_name(self, numeral: Numeral, group: str) -> bool:

@@ -111,7 +111,7 @@ _OTHER_END = re.compile(
 _IN_UNITS = re.compile(r" (?!(?:for|on|in|at|daily|weekdays|every|each|and|or|to|by|from|monday|if|when|only)\b)[a-z]")
 _REVERSED = re.compile(
     r"\b(?:reverse|descend|countdown|from top|respectively|down|versus|vs|won|lost|beat|score|defeat|ratio"
-    r"|odds|election|vote)"
+    r"|odds|election|vote|fell\b|falls\b|dropped\b|drops\b|cooled\b|cooling\b|declin|decreas)"
 )
 
 

@@ -99,7 +99,7 @@ _CONTRAST = re.compile(
     r"|of which|additional|compared|instead|while|whereas|predecessor|successor|maximum|minimum|averages?|up to|third"
     r"|fourth|types?|version|remaining|rest|fewer|then|until|since|estimated|planned|both|versus|vs|against|ago|prior)\b"
 )
-_WEAK_CONTRAST = re.compile(r"\b(?:new|next|last|first|model|now|today|record|(?<!a )total|only)\b")
+_WEAK_CONTRAST = re.compile(r"\b(?:new|next|last|first|model|now|today|record|(?<!a )(?<!in )total|only)\b")
 """Words that tell two things apart only right before the quantity: `the new length of 120 m`."""
 _PLACES = re.compile(r"\b(?:north\w*|south\w*|east\w*|west\w*|county|district|township|urban|metropolitan|rural)\b")
 _STRICTLY = re.compile(r"\b(?:the|its|this|all|with an?|at an?) $")
@@ -249,6 +249,8 @@ class _Mention:
     thing: str | None = None
     """The thing that has the quantity, where it stands behind it: `the 521 m long bridge`."""
     words: str = ""
+    is_predicate: bool = False
+    """Whether the subject of the sentence has the quantity: `the tunnel is 9 km long`."""
 
 
 @rules.register("repeated")
@@ -382,7 +384,10 @@ def _mentions(sentence: Sentence, index: int) -> Iterator[_Mention]:
                     or _STRICTLY.search(skeleton[: match.start()] + noun[: -len(key) or None]) is not None
                 )
                 thing = match["thing"] if pattern is _ADJECTIVE_BEFORE else None
-                yield _Mention(key, quantity, index, when, contrast, strict, other, elsewhere, thing, skeleton)
+                yield _Mention(key, quantity, index, when, contrast, strict, other, elsewhere, thing, skeleton, pattern in _PREDICATES)
+
+
+_PREDICATES = (_WAS, _ADJECTIVE, _WORTH, _VERBS)
 
 
 def _other_scale(a: Quantity, b: Quantity) -> bool:
@@ -415,7 +420,7 @@ def _contradict(earlier: _Mention, later: _Mention) -> bool:
         return False
     if earlier.has_contrast or later.has_contrast or (earlier.when and later.when and earlier.when != later.when):
         return False
-    if not later.is_definite and _another_thing(earlier, later):
+    if later.is_predicate and _another_thing(earlier, later):
         return False
     same = later.thing is not None and re.search(rf"\b(?:the|its|this) {later.thing}\b", earlier.words) is not None
     if not same and (earlier.is_elsewhere or later.is_elsewhere):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, matches, plain, rules
 from numerate.apps.consistency.closed_counts import closed_added, closed_minus, closed_rest
-from numerate.apps.consistency.closed_totals import closed_total
+from numerate.apps.consistency.closed_totals import closed_opposites, closed_total
 from numerate.apps.consistency.parts import totals_of
 from numerate.apps.consistency.quantities import COUNT, MONEY, ORDINAL, UNIT, one, slot
 from numerate.numerals.unit_factors import converted
@@ -175,6 +175,7 @@ class Sums(Rule):
         yield from closed_rest(sentence)
         yield from closed_minus(sentence)
         yield from closed_total(sentence)
+        yield from closed_opposites(sentence)
         yield from closed_added(sentence)
         for match in matches(skeleton, _AFTER + _BEFORE):
             yield from self._equal(sentence, match)
@@ -208,7 +209,7 @@ class Sums(Rule):
         slack = _rounding(total, [scale * _slack(part) for part, scale in zip(parts, scales, strict=True)])
         if abs(whole - total.value) <= slack or (total.hedge == "over" and whole > total.value):
             return
-        if _another_sum(sentence, total, parts):
+        if _another_sum(sentence, total, parts) or (whole < total.value and _has_more_parts(sentence, len(parts))):
             return
         terms = " + ".join(plain(part.value) for part in parts)
         message = f"{terms} = {plain(whole)}, not {total.text}."
@@ -295,6 +296,16 @@ def _another_sum(sentence: Sentence, total: Quantity, parts: Sequence[Quantity])
             if abs(sum(each.value for each in some) - total.value) <= _rounding(total, list(map(_slack, some))):
                 return True
     return False
+
+
+_CONTAINERS = re.compile(
+    rf"\b(?:over|in|on|across|during|for) (?:the |all |all the |its |their |his |her |these ){slot('n', COUNT + UNIT)}"
+)
+
+
+def _has_more_parts(sentence: Sentence, count: int) -> bool:
+    """Whether the sentence names more places of parts than it has parts: `340 and 410 of 1,050 over the four days`."""
+    return any(count < sentence.get(match, "n").value < 13 for match in _CONTAINERS.finditer(sentence.skeleton))
 
 
 def _rounding(total: Quantity, slacks: list[float]) -> float:

@@ -31,6 +31,7 @@ _WHAT: dict[str, tuple[str, frozenset[str], str]] = {
     "height": (r"\b(?:height|altitude|elevation)" + _IS,
                frozenset({"length", "angle", "time", "pressure"}), "a height"),
     "length": (r"\blength" + _IS, frozenset({"length", "time", "data", "angle"}), "a length"),
+    "covered": (r"\b(?:covered|ran|swam|cycled|walked|covering) (?:a|the) (?:total )?distance of ", _LENGTH, "a distance"),
     "distance": (r"\bdistance" + _IS, frozenset({"length", "time", "angle"}), "a distance"),
     "width": (r"\b(?:width|thickness)" + _IS, frozenset({"length", "angle", "time", "frequency"}), "a length"),
     "depth": (r"\b(?:diameter|radius|wingspan|depth)" + _IS,
@@ -94,7 +95,7 @@ _BEFORE = re.compile(
     + slot("q", UNIT)
 )
 _CONTINUED = re.compile(r" ?(?:of |per |a (?:year|day|second|minute|hour)|/|\([^)]*\) ?(?:per|a|/))")
-_POURED = re.compile(r" of (?:water|milk|beer|wine|juice|tea|coffee|oil|fuel|blood|petrol|gas|air)\b(?! column)")
+_POURED = re.compile(r" of (?:water|milk|beer|wine|juice|tea|coffee|oil|fuel|blood|petrol|gas|air|cement|sand|flour|rice|sugar|grain|salt|soil)\b(?! column)")
 _STEMS = (
     "weigh", "mass", "height", "altitude", "elevation", "length", "distance", "width", "diameter", "radius",
     "wingspan", "thickness", "depth", "speed", "velocity", "area", "volume", "temperature", "duration", "time ",
@@ -121,6 +122,10 @@ _MEASURES = {
 _AFTER = re.compile(
     rf"\b(?:is|are|was|were) {_HEDGE}{slot('q', UNIT)} (?P<what>{'|'.join(_ADJECTIVES)})\b(?! ?(?:-|enough))"
     rf"|{slot('q2', UNIT)}[ -](?P<what2>{'|'.join(_ADJECTIVES)})(?=[.,;)]|$| (?:and|with|at|when|by|but)\b)"
+)
+_TAKES = re.compile(
+    rf"\btakes? (?:[a-z]+ )?{_HEDGE}{slot('q', UNIT)} to (?P<what>walk|drive|reach|get|complete|finish|fly|read|cook|travel"
+    rf"|cross|climb|build|arrive)\b"
 )
 _IN_LENGTH = re.compile(rf"{slot('q', UNIT)} in (?P<what>{'|'.join(_MEASURES)})\b")
 
@@ -158,6 +163,8 @@ class UnitFit(Rule):
         for match in matches(skeleton, ((tuple(_ADJECTIVES), _AFTER),)):
             name = "q" if match["q"] else "q2"
             yield from self._compared(sentence, match, *_ADJECTIVES[match["what"] or match["what2"]], name)
+        for match in matches(skeleton, (((" take",), _TAKES),)):
+            yield from self._compared(sentence, match, frozenset({"time", "energy", "volume", "length"}), "a duration")
         for match in matches(skeleton, (((" in ",), _IN_LENGTH),)):
             yield from self._compared(sentence, match, *_MEASURES[match["what"]])
 
