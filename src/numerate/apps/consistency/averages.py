@@ -87,7 +87,7 @@ class Averages(Rule):
         for match in _EACH.finditer(skeleton):
             yield from _shared_out([sentence.get(match, name) for name in "xyz"], match["one"] + match["other"])
         values = [each for each in sentence.quantities if each.group in ("plain", "money")]
-        if len(values) == len(sentence.quantities) == 3 and " to " not in skeleton and _PER.match(skeleton):
+        if len(values) == len(sentence.quantities) == 3 and not _AVERAGE.search(values[0].before.lower()) and " to " not in skeleton and _PER.match(skeleton):
             yield from _shared_out(values, skeleton)
 
 
@@ -126,6 +126,7 @@ def _mean(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
     yield finding_at("average", z, message, meant=mean, others=parts, probability=0.9)
 
 
+_AVERAGE = re.compile(r"averag")
 _PER = re.compile(r".*[\ue000-\ue009][\ue100-\uf8ff](?: [a-z]+){0,2}? (?:each|apiece|per [a-z]+)\b[^\ue000-\uf8ff]*$")
 
 

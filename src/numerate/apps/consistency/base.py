@@ -91,6 +91,8 @@ def written_like(quantity: Quantity, value: float) -> str:
     if len(quantity.numerals) != 1:
         return f"{value:.4g}{f' {quantity.unit}' if quantity.unit else ''}"
     numeral = quantity.numerals[0]
+    if numeral.text[:1].isalpha():
+        value = float(f"{value:.3g}")  # words for the noise of a float are long
     try:
         number = render(numeral.style, value)
     except (ValueError, OverflowError):

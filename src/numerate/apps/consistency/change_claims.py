@@ -214,8 +214,13 @@ def changes_of(sentence: Sentence) -> Iterator[Change]:
     for cue, pattern in ((" between ", _BETWEEN), (" between ", _BETWEEN_BEHIND), (", ", _STOOD)):
         for match in pattern.finditer(skeleton) if cue in skeleton else ():
             if not _BREAK.search(match["far"].replace(" and ", " ")):
-                yield _change(sentence, match, sentence.get(match, "a"), sentence.get(match, "b"))
+                change = _change(sentence, match, sentence.get(match, "a"), sentence.get(match, "b"))
+                if pattern is not _STOOD and change.c is not None and change.c.group == "percent" != change.a.group:
+                    continue  # `the gap between widths of 128 and 512 is 0.5 %`
+                yield change
     for match in _MIDDLE.finditer(skeleton) if _has_middle(skeleton) else ():
+        if " and " in skeleton[match.end("between") : match.start("a")]:
+            continue  # `10 over the year and 20 since 1984`
         if not _BREAK.search(match["far"]) and not _BREAK.search(match["between"]):
             yield _change(sentence, match, sentence.get(match, "a"), sentence.get(match, "b"))
 
@@ -262,7 +267,7 @@ def _around(sentence: Sentence, pair: re.Match[str], only_after: bool = False) -
     if only_after:
         return
     for match in (_FACTOR_BEFORE.search(before), _FACTOR_AFTER.match(skeleton, pair.end()), _HALF.search(before)):
-        if match is not None and not _BREAK.search(match["far"]):
+        if match is not None and not _BREAK.search(match["far"]) and ", the " not in match["far"]:
             groups = match.groupdict()
             if "part" in groups:
                 part = 0.5 if groups["part"] == "half" else 0.25

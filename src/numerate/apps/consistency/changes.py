@@ -39,7 +39,7 @@ def _judged(sentence: Sentence, change: Change) -> Finding | None:
     a, b, c = change.a, change.b, change.c
     if a.start == b.start or (c is not None and c.start in (a.start, b.start)) or not _alike(a, b):
         return None
-    if any(_is_joined(sentence, each) for each in (a, b)):
+    if sentence.skeleton.count(" vs") > 1 or any(_is_joined(sentence, each) for each in (a, b)):
         return None  # scores and fractions: `5-3`, `11/32`
     if change.factor is not None:
         return _factor(change)

@@ -356,6 +356,8 @@ def closed_span(sentence: Sentence) -> Iterator[tuple[Quantity, Quantity, Quanti
         return
     if a.start < d.start < b.start and behind.startswith(" later") and not re.match(r" later,? (?:in|on|at)? ?$", sentence.between(d, b)):
         return  # `operated on two days later and discharged on 10 March`
+    if behind.startswith((" later", " afterwards")) and (d.start < a.start or d.start - b.end > 45):
+        return  # later than something else
     if d.start > max(a.start, b.start) and re.match(r" (?:later|afterwards),? [a-z]", behind):
         return  # `dissolved in 1951 and, 40 years later, refounded`
     if a.group == b.group and a.value > b.value and a.group != "clock":

@@ -154,7 +154,7 @@ _SWITCH = re.compile(
 def _share(sentence: Sentence, a: Quantity, b: Quantity, p: Quantity, is_off: bool) -> Finding | None:
     if b.value < 3 or a.value < 0 or a.value > b.value or not a.comparable(b):
         return None
-    if b.hedge or a.hedge in ("over", "under"):
+    if b.hedge or a.hedge in ("over", "under") or (a.value < 1 and a.unit is None and a.value > 0):
         return None
     if a.group == "unit" and a.unit != b.unit:
         return None

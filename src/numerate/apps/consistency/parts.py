@@ -170,7 +170,8 @@ def totals_of(sentence: Sentence) -> Iterator[PartsAndTotal]:
                 and _PLURAL.search(behind)
                 and not _STOP_LINK.search(behind)
             ):
-                yield from _run(sentence, slots, at, 1, True)
+                # `a total of 56 medals, 15 cups and 16 titles` may be a list.
+                yield from _run(sentence, slots, at, 1, not at or " a total of " not in before or behind.count(" ") > 3)
             elif _APPOSED.match(behind) and not _ITEM.search(before):
                 yield from _run(sentence, slots, at, 1, False)
 

@@ -150,6 +150,7 @@ def _priced(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
     tail = sentence.skeleton[match.end() : match.end() + 40]
     if (
         not x.comparable(t)
+        or n.before.endswith(("of the ", "of its "))
         or n.hedge
         or x.hedge
         or not _SUM_CUE.search(match["gap"])
