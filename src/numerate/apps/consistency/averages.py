@@ -71,6 +71,7 @@ class Averages(Rule):
 
     title = "average"
     help = "An average does not fit the numbers that it is said to be the average of."
+    least = 3
 
     def wants(self, tally: Tally, text: str) -> bool:
         """Three values and a word for their average."""
@@ -154,6 +155,7 @@ class Ratios(Rule):
 
     title = "ratio"
     help = "Two numbers do not have the ratio that the text gives them."
+    least = 4
 
     def wants(self, tally: Tally, text: str) -> bool:
         """Two values and their ratio."""
@@ -182,6 +184,7 @@ class ListCounts(Rule):
 
     title = "count"
     help = "A list has more or fewer items than the number before it says."
+    least = 1
 
     def wants(self, tally: Tally, text: str) -> bool:
         """A count and a list."""

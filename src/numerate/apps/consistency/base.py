@@ -28,10 +28,12 @@ class Rule:
     Attributes:
         title: A few words for reports.
         help: One sentence that says what the rule compares.
+        least: Least number of values of a sentence with a finding, so that `wants` need not be asked for fewer.
     """
 
     title: ClassVar[str] = ""
     help: ClassVar[str] = ""
+    least: ClassVar[int] = 2
 
     def wants(self, tally: Tally, text: str) -> bool:
         """Whether a sentence with these numbers may have a finding; looked at before anything is made of it."""

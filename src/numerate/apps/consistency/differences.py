@@ -63,6 +63,7 @@ class Differences(Rule):
 
     title = "difference"
     help = "A difference or duration does not fit the two values or dates beside it."
+    least = 0
 
     def wants(self, tally: Tally, text: str) -> bool:
         """Three values, or two times and a value."""

@@ -80,6 +80,7 @@ class ImpossibleDate(Rule):
 
     title = "impossible date"
     help = "There is no such day or time of the day."
+    least = 0
 
     def wants(self, tally: Tally, text: str) -> bool:
         """A late day of a month, a weekday, a numeric date or a time of the day."""

@@ -49,6 +49,7 @@ _TIME = re.compile(
     r"(?<![\d:.,$€£–—-])(\d{1,2})(?::(\d{2})(?::(\d{2}))?(?![\d:])(?:\s?([ap])\.?m\b\.?)?|\s?([ap])\.?m\b\.?)",
     re.IGNORECASE,
 )
+_HALF_DAYS = re.compile(r"[apAP]\.?[mM](?![a-zA-Z])")
 _HALF_DAY = re.compile(r"\d\s?[ap]\.?m\b", re.IGNORECASE)
 _SPACE = re.compile(r"\s+")
 _PRIVATE = re.compile("[\ue000-\uf8ff]")
@@ -347,7 +348,7 @@ class Sentence:
             date = read_date(match)
             if date is not None:
                 found.append(self._whole(match, "date", date.days, 1.0))
-        if ":" in self.text or _HALF_DAY.search(self.text):
+        if ":" in self.text or (_HALF_DAYS.search(self.text) and _HALF_DAY.search(self.text)):
             for match in _TIME.finditer(self.text):
                 hours, minutes = int(match[1]), int(match[2] or 0)
                 half = match[4] or match[5]

@@ -115,17 +115,28 @@ _REVERSED = re.compile(
 )
 
 
+_CUES = (
+    "-", "–", "—", " to ", "etween", "ange", "from ", "From ", "age", "Age", "pp.", " CI", "(CI", "nterval", "IQR", "iqr",
+    "imum", " min", "Min", " low", "Low", "erage", "ean ", "edian", "avg", "ormal", "eference", "imit", "arget", "norm",
+    "t least ", "fewer", "ess than", " and was ", " and ended ", " and closed ", " until ", "till ", "through ", "vary",
+    "varie", "ended ", "completed ", "finished ", "closed ", "dissolved ", "died ", "demolished ", "concluded ",
+    "abolished ", "discontinued ",
+)  # fmt: skip
+"""A range has one of these: words without their first letter, which may be a capital."""
+
+
 @rules.register("range")
 class Ranges(Rule):
     """The lower end of a range comes first, and an estimate lies inside of its interval."""
 
     title = "range"
     help = "A range begins above its end, or a value lies outside of its interval."
+    least = 0
 
     def wants(self, tally: Tally, text: str) -> bool:
-        """A number before a smaller one, or a value and its range."""
+        """A number before a smaller one and a word or dash of a range, or a value and its range."""
         return (
-            tally.falls
+            (tally.falls and any(cue in text for cue in _CUES))
             or (tally.times > 2 and "from " in text)
             or (
                 tally.values > 2

@@ -281,6 +281,10 @@ class Repeats(Rule):
                 seen.setdefault(mention.key, []).append(mention)
 
 
+_NO_VALUES = frozenset(("date", "time", "ordinal"))
+_TIMES = _NO_VALUES | {"year"}
+
+
 def _worth_comparing(sentences: Sequence[Sentence]) -> set[int]:
     """Sentences near each other with numbers of the same digits, or with the same attribute."""
     seen: dict[str, list[tuple[int, float]]] = {}
@@ -289,8 +293,8 @@ def _worth_comparing(sentences: Sequence[Sentence]) -> set[int]:
         is_begun = None
         for numeral in sentence.numerals:
             kind, value = numeral.kind, numeral.value
-            if kind in ("date", "time", "ordinal"):
-                continue
+            if kind in _NO_VALUES or (value < 10 and not numeral.power and value == int(value)):
+                continue  # one digit is never exchanged
             if kind == "year":
                 if is_begun is None:
                     is_begun = any(word in sentence.text for word in _BEGUN)
@@ -306,7 +310,10 @@ def _worth_comparing(sentences: Sequence[Sentence]) -> set[int]:
             earlier.append((index, value))
     last: dict[str, list[int]] = {}
     for index, sentence in enumerate(sentences):
-        if all(numeral.kind in ("year", "date", "time", "ordinal") for numeral in sentence.numerals):
+        for numeral in sentence.numerals:
+            if numeral.kind not in _TIMES:
+                break
+        else:
             continue
         text = sentence.text
         for word in _ATTRIBUTE:

@@ -106,6 +106,9 @@ _STEMS = (
     "pressure", "voltage", "frequency", "capacity", "rainfall", "precipitation", "snowfall",
 )  # fmt: skip
 _STEM = re.compile("|".join(_STEMS))
+_WORDS = (
+    *(each.strip() for each in _STEMS), "take", "tall", "long", "wide", "deep", "high", "thick", "heavy",
+)  # fmt: skip
 _ADJECTIVES = {
     "tall": (_LENGTH, "a height"), "long": (frozenset({"length", "time", "data", "angle"}), "a length"),
     "wide": (frozenset({"length", "angle"}), "a width"), "deep": (frozenset({"length", "time"}), "a depth"),
@@ -146,10 +149,14 @@ class UnitFit(Rule):
 
     title = "unit does not fit"
     help = "A weight, length, speed, ... is given in a unit that measures something else."
+    least = 1
 
     def wants(self, tally: Tally, text: str) -> bool:
-        """A quantity with a unit."""
-        return tally.units > 0
+        """A quantity with a unit, and a word for what it measures."""
+        if not tally.units:
+            return False
+        low = text.lower()
+        return any(word in low for word in _WORDS)
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Compares nouns, verbs and adjectives with the unit beside them."""
