@@ -88,7 +88,12 @@ class Averages(Rule):
         for match in _EACH.finditer(skeleton):
             yield from _shared_out([sentence.get(match, name) for name in "xyz"], match["one"] + match["other"])
         values = [each for each in sentence.quantities if each.group in ("plain", "money")]
-        if len(values) == len(sentence.quantities) == 3 and not _AVERAGE.search(values[0].before.lower()) and " to " not in skeleton and _PER.match(skeleton):
+        if (
+            len(values) == len(sentence.quantities) == 3
+            and not _AVERAGE.search(values[0].before.lower())
+            and " to " not in skeleton
+            and _PER.match(skeleton)
+        ):
             yield from _shared_out(values, skeleton)
 
 

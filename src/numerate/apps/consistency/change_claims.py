@@ -97,7 +97,8 @@ _LEAD_IN = (
 )
 _AFTER = re.compile(
     rf"(?P<far>{_GAP}{{0,40}}?)(?:,| \(| –| —| -)? ?{_LEAD_IN}(?:{_CLAIM}{_POINTS}{_FOLD}"
-    rf"|(?P<bare>\(|by |or |i\.e\.,? |that is,? |equals |amounts to |represents |corresponds to |means |, )(?:by )?{_HEDGE}{slot('c5', _VALUE)}(?P<points3>[ -](?:"
+    rf"|(?P<bare>\(|by |or |i\.e\.,? |that is,? |equals |amounts to |represents |corresponds to |means "
+    rf"|, )(?:by )?{_HEDGE}{slot('c5', _VALUE)}(?P<points3>[ -](?:"
     r"percentage[ -])?points?\b)?(?=(?: [a-z]+)?(?:[.,;)]|$)| (?:more|less|in all|in total|altogether)))"
 )
 _BEFORE = re.compile(
@@ -120,7 +121,8 @@ _BETWEEN = re.compile(
 )
 # `the spread of 3.1 points is the difference between 7.4 and 4.3`
 _BETWEEN_BEHIND = re.compile(
-    rf"{slot('c1', _VALUE)}{_POINTS}(?: [a-z]+)?(?: is| was|,| –| -| being| =)+ (?:an? |the )?(?P<w1>difference|gap|spread)"
+    rf"{slot('c1', _VALUE)}{_POINTS}(?: [a-z]+)?(?: is| was|,| –| -| being| =)+ (?:an? |the )?(?P<w1>difference|gap"
+    rf"|spread)"
     rf" between {_LEAD}{_A}(?P<far>{_GAP}{{0,40}}?)\band {_LEAD}{_B}"
 )
 # `which stood at 4,000 in January, fell 25 % to 3,000`

@@ -21,7 +21,8 @@ __all__ = ["change_findings"]
 
 _COMPOUND = re.compile(
     rf"\b(?:twice|three times|annually|annual|each (?:year|month|time|week)|compound\w*|in a row|successive\w*"
-    rf"|consecutive\w*|yearly|monthly|and again)\b|{one(PERCENT)} (?:per|an?|each|every) (?:year|month|annum|week|day)\b"
+    rf"|consecutive\w*|yearly|monthly|and again)\b|{one(PERCENT)} (?:per|an?|each|every) (?:year|month|annum|week"
+    rf"|day)\b"
     r"(?! (?:ago|earlier|before))|(?: vs\.? .*){2}"
 )
 """Changes that came more than once, and tables without their lines."""
@@ -76,7 +77,7 @@ def _percent(sentence: Sentence, change: Change) -> Finding | None:
         return None
     if a.value <= 0 or b.value <= 0 or a.value == b.value:
         return None
-    if change.hedge.startswith(",") and change.sign * (b.value - a.value) < 0:
+    if change.sign and " and " in sentence.between(a, b) and change.sign * (b.value - a.value) < 0:
         a, b = b, a  # `8 cases here and 80 there, a reduction of 90 %`
     asked = (change.sign or 1) * abs(p.value)
     real = b.value / a.value - 1

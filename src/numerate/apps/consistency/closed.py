@@ -203,12 +203,16 @@ _LOST_OR = re.compile(
     rf" (?:(?:close|end|finish|stand|settle|trade|a|the|an|[a-z]+ed) )*(?:at |on )?{slot('b', COUNT + MONEY + UNIT)}"
 )
 """`lost 120 points, or 1 %, to close at 11,880`"""
-_FELL = re.compile(r"fell|fall|drop|declin|decreas|shrank|slid|plung|tumbl|sank|reduc|cut|down|lost|dip|slip|low|eas|shed|contract|slash|trim")
+_FELL = re.compile(
+    r"fell|fall|drop|declin|decreas|shrank|slid|plung|tumbl|sank|reduc|cut|down|lost|dip|slip|low|eas|shed|contract|slash|trim"
+)
 
 
 def closed_result(sentence: Sentence) -> Iterator[Finding]:
     """A change in units and in percent, and the value that it led to."""
-    for match in _LOST_OR.finditer(sentence.skeleton) if " or " in sentence.skeleton or "(" in sentence.skeleton else ():
+    for match in (
+        _LOST_OR.finditer(sentence.skeleton) if " or " in sentence.skeleton or "(" in sentence.skeleton else ()
+    ):
         d, p = (sentence.get(match, name if match[name] else name + "2") for name in "dp")
         b = sentence.get(match, "b")
         if not (d.comparable(b) or d.unit is None or b.unit is None) or any(each.hedge for each in (d, p, b)):
@@ -354,7 +358,11 @@ def closed_span(sentence: Sentence) -> Iterator[tuple[Quantity, Quantity, Quanti
         or sentence.text[: a.start - sentence.offset].rstrip().endswith("(")
     ):
         return
-    if a.start < d.start < b.start and behind.startswith(" later") and not re.match(r" later,? (?:in|on|at)? ?$", sentence.between(d, b)):
+    if (
+        a.start < d.start < b.start
+        and behind.startswith(" later")
+        and not re.match(r" later,? (?:in|on|at)? ?$", sentence.between(d, b))
+    ):
         return  # `operated on two days later and discharged on 10 March`
     if behind.startswith((" later", " afterwards")) and (d.start < a.start or d.start - b.end > 45):
         return  # later than something else

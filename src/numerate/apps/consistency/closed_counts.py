@@ -25,7 +25,8 @@ _LEFT_BEHIND = re.compile(
     r"(?: [a-z'’-]+){0,2}? (?:(?:left over|left|remain(?:ed|s|ing)?)(?=[.,;)]|$| (?:for|to)\b)|left in\b)"
 )
 _ADDED = re.compile(
-    r"\b(?:of them|of these|more|another|additional|further|each|per|of which|of whom|added|joined|new|percent|about|than"
+    r"\b(?:of them|of these|more|another|additional|further|each|per|of which|of whom|added|joined|new|percent"
+    r"|about|than"
     r"|behind|first|last)\b"
 )
 
@@ -64,7 +65,9 @@ _MINUS = re.compile(
     r"|\bafter (?:an? |the )?(?:[a-z]+ )?(?:tax|taxes|deductions?|expenses|costs|fees?|discounts?|rebates?)\b"
 )
 _PLUS = re.compile(r"\bplus\b|\band\b|\bwith\b|\+")
-_MINUS_RESULT = re.compile(r"\b(?:leav(?:e|es|ing)|left|net|is|was|are|were|equals?|gives?|giving|makes?|being|=|comes? to|came to)\b|=")
+_MINUS_RESULT = re.compile(
+    r"\b(?:leav(?:e|es|ing)|left|net|is|was|are|were|equals?|gives?|giving|makes?|being|=|comes? to|came to)\b|="
+)
 
 
 def closed_minus(sentence: Sentence) -> Iterator[Finding]:
@@ -141,11 +144,13 @@ def closed_added(sentence: Sentence) -> Iterator[Finding]:
 
 
 _EACH = re.compile(
-    r"\b(?:(?:an?|one|the) [a-z]+ (?:costs?|holds?|contains?|has|weighs?|seats)|costs?[^.;]{1,20}\bso (?:an?|the)|each|every|apiece|per [a-z]+"
+    r"\b(?:(?:an?|one|the) [a-z]+ (?:costs?|holds?|contains?|has|weighs?|seats)|costs?[^.;]{1,20}\bso (?:an?|the)"
+    r"|each|every|apiece|per [a-z]+"
     r"|an? (?:day|week|hour|month|year|minute|piece|kilo|litre|person|head))\b"
 )
 _AT_PRICE = re.compile(
-    rf"{one(COUNT)} [a-z]+s at {one(MONEY)}(?: each| apiece)? (?:c[ao]mes? to|costs?|totals?|totalled|makes?|is|was|were|are"
+    rf"{one(COUNT)} [a-z]+s at {one(MONEY)}(?: each| apiece)? (?:c[ao]mes? to|costs?|totals?|totalled|makes?|is|was"
+    rf"|were|are"
     rf"|amounts? to|amounted to) {one(MONEY)}(?=[.,;)]|$| in all| in total| altogether)"
 )
 _MAKES = re.compile(

@@ -24,18 +24,22 @@ __all__ = ["closed_opposites", "closed_share", "closed_total"]
 
 _TOTAL_BEFORE = re.compile(
     r"\b(?:total(?:s|led|ed|ling|ing)?|sum|altogether|in all|in total|together|combined|overall|add(?:s|ed|ing)? up to"
-    r"|amount(?:s|ed|ing)? to|(?:came|comes?|coming|bringing|brings|brought)(?: [a-z]+){0,4} to|making|makes|giving|gives?"
+    r"|amount(?:s|ed|ing)? to|(?:came|comes?|coming|bringing|brings|brought)(?: [a-z]+){0,4} to|making|makes|giving"
+    r"|gives?"
     r"|(?:for|,) an? [a-z]+ of|tally of|these|all)(?: (?:of|to|is|was|the|an?|it|up|at|[a-z]+ of|[a-z]+))?[:,]? $"
-    r"|(?:,|;|:| [–—-]) (?:so|thus|hence|therefore)(?: [a-z]+){0,4} $|\b(?:amount due|bill|sum|invoice) (?:is|was|came to|comes to) $"
+    r"|(?:,|;|:| [–—-]) (?:so|thus|hence|therefore)(?: [a-z]+){0,4} $|\b(?:amount due|bill|sum|invoice) (?:is|was"
+    r"|came to|comes to) $"
 )
 _TOTAL_BEHIND = re.compile(
-    r"(?: [a-z'’-]+){0,4}? (?:in all|in total|altogether|all told|combined|overall|together)(?=[.,;)]|$| (?:for|over|on)\b)"
+    r"(?: [a-z'’-]+){0,4}? (?:in all|in total|altogether|all told|combined|overall|together)(?=[.,;)]|$| (?:for"
+    r"|over|on)\b)"
     r"|(?: [a-z'’-]+){0,3}? as a whole\b"
 )
 _NOT_PARTS = re.compile(
     r"\b(?:of which|of whom|of them|of these|of those|of it|of that|among|including|includes?|included|than|compared"
     r"|versus|vs|against|per|each|every|between|averag\w*|mean|median|respectively|until|rose|fell|grew|ranked|aged|times|"
-    r"more|another|further|additional|additionally|also|both|but|if|while|whereas|up from|down|from|at least|record|previous"
+    r"more|another|further|additional|additionally|also|both|but|if|while|whereas|up from|down|from|at least|record"
+    r"|previous"
     r"|other|others|some|several|season|career|since|ago|remaining|rest|after|before|approximately|ratio"
     r"|out of|except|plus|minus|less|left|sold for|worth|priced|score[ds]?|beat|won|lost|led|margin|second only)\b"
     r"|%|[×+]|\d ?[-–] ?\d| of (?:the|its|their|his|her|all) [\ue000-\ue009]"
@@ -99,7 +103,9 @@ def closed_opposites(sentence: Sentence) -> Iterator[Finding]:
     yield finding_at("sum", whole, message, others=parts, expected_at_least=real, probability=0.85)
 
 
-_NOT_OPPOSED = re.compile(r"\b(?:each|per|respectively|both|than|another|more|twice|tests?|times|years?|votes? to|also)\b")
+_NOT_OPPOSED = re.compile(
+    r"\b(?:each|per|respectively|both|than|another|more|twice|tests?|times|years?|votes? to|also)\b"
+)
 
 
 def _is_part(part: Quantity, total: Quantity) -> bool:
@@ -124,7 +130,8 @@ _SHARE_BEFORE = re.compile(
 )
 _NOT_SHARE = re.compile(
     r"\b(?:rose|fell|grew|increase\w*|decrease\w*|declin\w*|up|down|gain\w*|lost|growth|more|less|fewer|than|higher|lower|per"
-    r"|each|every|while|whereas|but|of which|of whom|of them|interest|yield|discount|off|tax|compared|versus|against|average"
+    r"|each|every|while|whereas|but|of which|of whom|of them|interest|yield|discount|off|tax|compared|versus"
+    r"|against|average"
     r"|respectively|margin|another|other|additional|previous\w*|forecast|expected|target|since|turnout|stake|raised?|cut"
     r"|including|only|under|aged?|years?|least|nearly|almost|roughly|doubl\w*|halv\w*|wom[ae]n|m[ae]n|male|female)\b|;"
 )
@@ -145,7 +152,13 @@ def closed_share(sentence: Sentence) -> Iterator[Finding]:
         return
     real = part.value / whole.value
     blur = p.half + 0.002 + real * (blur_of(part) / part.value + blur_of(whole) / whole.value)
-    fits = (real, 1 - real, 1 / real - 1, part.value / (part.value + whole.value), whole.value / (part.value + whole.value))
+    fits = (
+        real,
+        1 - real,
+        1 / real - 1,
+        part.value / (part.value + whole.value),
+        whole.value / (part.value + whole.value),
+    )
     if any(abs(each - p.value) <= blur for each in fits) or not 0.4 < p.value / real < 2.5:
         return
     message = f"{plain(part.value)} of {plain(whole.value)} are {written_like(p, real)}, not {p.text}."

@@ -27,7 +27,8 @@ _BRACKET = re.compile(
 )
 _OR = re.compile(
     rf"(?P<one>{_LIST})(?:, (?:or|i\.e\.,?)|,? (?:equal to|equivalent to|which is|that is|which equals|equals"
-    rf"|corresponding to|which are|or|or about|or roughly)| =| [–—-](?= (?:about|approximately|roughly|around|nearly|some) )|, (?=about |approximately |roughly |around |nearly"
+    rf"|corresponding to|which are|or|or about|or roughly)| =| [–—-](?= (?:about|approximately|roughly|around"
+    rf"|nearly|some) )|, (?=about |approximately |roughly |around |nearly"
     rf" )|[ ,]*/)"
     rf" ?{_HEDGE}(?P<other>{_LIST})(?P<end>.?)"
 )
@@ -37,7 +38,9 @@ _MONEY = re.compile(
     r"|$)"
 )
 _EQUAL = re.compile(r"=|\bequal|\bequivalent|\bi\.e\.|\bthat is\b|\bwhich is\b")
-_LINK = re.compile(r" or |=|/|(?:,| [–—-]) (?:about|approx|roughly|around|nearly)| (?:is|are|equals?|equivalent|corresponding) ")
+_LINK = re.compile(
+    r" or |=|/|(?:,| [–—-]) (?:about|approx|roughly|around|nearly)| (?:is|are|equals?|equivalent|corresponding) "
+)
 _OPEN_LIST = re.compile(rf"{one(ANY)}[ -]?(?:–|—|-|to|by|x|×|and|or|,)[ -]?$")
 _DIFFERENT_UNITS = {"hp", "bbl", "nmi", "kn", "atm", "au", "ly"}
 _RELATIVE = 0.012
@@ -82,7 +85,12 @@ def _compare(one_: Quantity, other: Quantity, is_equal: bool) -> Finding | None:
     if "nm" in (one_.unit, other.unit) and {one_.unit, other.unit} & {"km", "mi", "m"}:
         return None  # nautical miles
     # Misread: `6 ' 4 185 lb`, where the inches run into the next number, and `2 1⁄2 miles` with a space.
-    if len(one_.numerals) == 1 and " " in one_.numerals[0].text and one_.text[:1].isdecimal() and not one_.numerals[0].power:
+    if (
+        len(one_.numerals) == 1
+        and " " in one_.numerals[0].text
+        and one_.text[:1].isdecimal()
+        and not one_.numerals[0].power
+    ):
         return None  # `3 250 metres` may be two numbers
     before = one_.before.rstrip(" \u200b\u00a0")
     if before.endswith(("'", "′", "’")) or (before[-1:].isdecimal() and any(mark in one_.text for mark in "⁄/½¼¾⅓⅔⅛")):

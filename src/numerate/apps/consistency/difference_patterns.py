@@ -40,8 +40,10 @@ CLOCKS = [
         rf"(?! (?:before|after|behind|ahead|ago|earlier|break|away|notice|delay|late\b))"
     ),
     re.compile(
-        rf"{_D}[ -](?:[a-z]+ ){{0,2}}?(?:trip|journey|ride|drive|crossing|session|meeting|class|film|show|concert|lecture|exam"
-        rf"|course|shift|walk|tour|event|hearing)\b(?P<gap>)[a-z ,]{{0,30}}?{slot('a', CLOCK)}(?P<between>[a-z ,–—-]{{1,40}}?)"
+        rf"{_D}[ -](?:[a-z]+ ){{0,2}}?(?:trip|journey|ride|drive|crossing|session|meeting|class|film|show|concert"
+        rf"|lecture|exam"
+        rf"|course|shift|walk|tour|event"
+        rf"|hearing)\b(?P<gap>)[a-z ,]{{0,30}}?{slot('a', CLOCK)}(?P<between>[a-z ,–—-]{{1,40}}?)"
         rf"{slot('b', CLOCK)}"
     ),
     re.compile(

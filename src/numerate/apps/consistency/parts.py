@@ -95,7 +95,8 @@ _STOP = re.compile(
 _STOP_LINK = re.compile(
     r"\b(?:of which|of whom|of them|of these|including|includes?|included|than|compared|versus|vs|against"
     r"|per|each|average|but|if|out of|"
-    r"while|whereas|career|season|ranked|ago|since|minutes?|aged|despite|before|rest|(?<!last )(?<!this )(?<!that )year)\b|;|\. "
+    r"while|whereas|career|season|ranked|ago|since|minutes?|aged|despite|before|rest"
+    r"|(?<!last )(?<!this )(?<!that )year)\b|;|\. "
 )
 MAX_PARTS = 12
 

@@ -56,4 +56,9 @@ class Percents(Rule):
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Looks for changes with both values, shares with both counts, and doubling."""
         found = [*share_findings(sentence), *change_findings(sentence, "percent")]
-        yield from found or [*closed_percent(sentence), *closed_factor(sentence), *closed_result(sentence), *closed_share(sentence)]
+        yield from found or [
+            *closed_percent(sentence),
+            *closed_factor(sentence),
+            *closed_result(sentence),
+            *closed_share(sentence),
+        ]

@@ -32,7 +32,8 @@ _EACH = re.compile(
 )
 _SUM_CUE = re.compile(
     r"\b(?:total\w*|in all|altogether|makes?|making|comes? to|came to|cost|costs|is|was|paid|pays?|="
-    r"|earn\w*|spend\w*|amount\w*|or|i\.e\b|that is|giving|gives|for|sum|bill|spent|spends?|received?|course|logged|worked|covered|covers"
+    r"|earn\w*|spend\w*|amount\w*|or|i\.e\b|that is|giving|gives|for|sum|bill|spent|spends?|received?|course|logged"
+    r"|worked|covered|covers"
     r"|produced?|produces|saved|saves|used?|uses|consumed?|made|complet\w+|walk\w*|drove|ran|cycled|read)\b|="
     r"|^, $|^: $|^ \($"
 )
@@ -47,7 +48,8 @@ _PER = re.compile(
     rf"(?P<gap>{_GAP}{{0,45}}?){slot('t', _VALUE)}"
 )
 _GROUPS = re.compile(
-    rf"{slot('n', COUNT)}(?: equal| full| whole| monthly| weekly| annual| daily| yearly| quarterly)* (?P<thing>[a-z-]+s) of {slot('m', _VALUE)}(?P<item> (?!ma"
+    rf"{slot('n', COUNT)}(?: equal| full| whole| monthly| weekly| annual| daily| yearly"
+    rf"| quarterly)* (?P<thing>[a-z-]+s) of {slot('m', _VALUE)}(?P<item> (?!ma"
     r"k|giv|hold|contain|or |that )[a-z]+"
     rf")?(?: each)?(?P<gap>{_GAP}{{0,30}}?){slot('t', _VALUE)}(?P<noun> (?!in |al)[a-z]+)?"
     r"(?P<tail>(?: [a-z]+)?(?: in all| in total| altogether| all told))?"
@@ -192,7 +194,8 @@ def _grouped(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
     sizes = converted(1.0, m.unit, t.unit) if m.unit and t.unit and m.unit != t.unit else ()
     scale = 1.0 if m.comparable(t) else sizes[0] if len(sizes) == 1 else None
     cue = match["tail"] is not None or re.search(
-        r"\b(?:make|makes|making|hold|holds|give|gives|giving|contain\w*|total\w*|or|i\.e\b|that is|weigh\w*|costs?|seats?)\b|=|\($",
+        r"\b(?:make|makes|making|hold|holds|give|gives|giving|contain\w*|total\w*|or|i\.e\b|that is|weigh\w*|costs?"
+        r"|seats?)\b|=|\($",
         match["gap"],
     )
     same = match["item"] is None or match["noun"] is None or _stem(match["item"]) == _stem(match["noun"])

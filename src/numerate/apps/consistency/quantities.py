@@ -57,7 +57,8 @@ _JOIN = re.compile(r"(?:,? and |, ?|[ -]?)$")
 _SPAN = re.compile(r" (?:and|to|until|till|through) | ?[–—-] ?")
 _HEDGES = (
     ("about", r"about|around|approximately|approx\.?|roughly|some|circa|ca?\.|~|≈|close to|an estimated|estimated|"
-              r"(?<!add )(?<!adds )(?<!added )(?<!adding )(?<!sums )up to|or so|in the region of|an average of|average|averaging|somewhere|say|typically"),
+              r"(?<!add )(?<!adds )(?<!added )(?<!adding )(?<!sums )up to|or so|in the region of|an average of"
+              r"|average|averaging|somewhere|say|typically"),
     ("over", r"over|more than|at least|above|exceeding|in excess of|greater than|upwards of|well over|just over|>|≥|"
              r"no less than|no fewer than|a minimum of|beyond|past"),
     ("under", r"nearly|almost|under|less than|fewer than|below|at most|just under|just short of|not quite|<|≤|within|"
@@ -69,18 +70,20 @@ _HEDGE = re.compile(
     re.IGNORECASE,
 )
 _DASHES = ("-", "–", "—")
-_REFERENCES = frozenset(
-    "table tables figure figures fig fig. figs. section sections sec. chapter chapters step steps line lines equation eq."
-    " eqs. theorem lemma remark algorithm experiment experiments question item phase grade part volume vol. episode"
-    " season route highway interstate exit gate platform room channel flight bus no. number nr. article rule appendix"
-    " scenario version top big layer block zone tier district ward leg heat lane lap apollo boeing airbus windows problem"
-    " task batch trial hole wave act scene verse psalm division".split()
-)
+_REFERENCES = frozenset([
+    "table", "tables", "figure", "figures", "fig", "fig.", "figs.", "section", "sections", "sec.", "chapter",
+    "chapters", "step", "steps", "line", "lines", "equation", "eq.", "eqs.", "theorem", "lemma", "remark",
+    "algorithm", "experiment", "experiments", "question", "item", "phase", "grade", "part", "volume", "vol.",
+    "episode", "season", "route", "highway", "interstate", "exit", "gate", "platform", "room", "channel", "flight",
+    "bus", "no.", "number", "nr.", "article", "rule", "appendix", "scenario", "version", "top", "big", "layer",
+    "block", "zone", "tier", "district", "ward", "leg", "heat", "lane", "lap", "apollo", "boeing", "airbus",
+    "windows", "problem", "task", "batch", "trial", "hole", "wave", "act", "scene", "verse", "psalm", "division",
+])  # fmt: skip
 """Words before a number that names one of several things; `pages`, `rows` and `aged` begin ranges and are left out."""
-_SMALL_REFERENCES = frozenset(
-    "group cohort arm class sample run lot site case game row column page level type category stage round model day week"
-    " study option".split()
-)
+_SMALL_REFERENCES = frozenset([
+    "group", "cohort", "arm", "class", "sample", "run", "lot", "site", "case", "game", "row", "column", "page",
+    "level", "type", "category", "stage", "round", "model", "day", "week", "study", "option",
+])  # fmt: skip
 """The same, for small numbers only: `the placebo group 80` counts."""
 _SMALLER = {"ft": "in", "lb": "oz", "stone": "lb", "h": "min", "min": "s", "year": "month", "d": "h", "yd": "ft"}
 

@@ -97,15 +97,18 @@ _DAYS = re.compile(
 )
 _DASHED_DAYS = re.compile(rf"(?:(?<= )|(?<=\()|^){slot('a', COUNT)}[–—-]{slot('b', DATED)}(?![–—-])")
 _OF_MONEY = re.compile(
-    rf"(?<!increase )(?<!decrease )(?<!rise )(?<!fall )(?<!drop )(?<!decline )(?<!cut )(?<!reduction )(?<!loss )(?<!losses )(?<!gains )(?<!gain )"
-    rf"\b(?:of|costs?|pays?|charges?|paying|costing|priced at|for) {slot('a', MONEY)} to {slot('b', MONEY)}(?! (?:from|by))"
+    rf"(?<!increase )(?<!decrease )(?<!rise )(?<!fall )(?<!drop )(?<!decline )(?<!cut )(?<!reduction )"
+    rf"(?<!loss )(?<!losses )(?<!gains )(?<!gain )"
+    rf"\b(?:of|costs?|pays?|charges?|paying|costing|priced at"
+    rf"|for) {slot('a', MONEY)} to {slot('b', MONEY)}(?! (?:from|by))"
 )
 _BC = re.compile(r"\b(?:b\.?c|bce|ante|million years|ago|ma\b|before christ)")
 _SCALED = re.compile(r",? ?(?:thousand|m(?:il)?ln|million|b(?:il)?ln|billion|hundred|dozen|\d)|, ?[\ue000-\ue009]")
 _TWO_THINGS = re.compile(r"(?:difference|gap|ratio|distance|relation\w*|correlation|comparison|choice|contrast)s? $")
 _TIME_OF_DAY = re.compile(r" ?(?:[ap]\.?m\b|o.clock)")
 _OTHER_END = re.compile(
-    r"\b(?:allowed|permitted|legal|recommended|required|limit|possible|average (?:maximum|minimum|high|low)|mean (?:maximum"
+    r"\b(?:allowed|permitted|legal|recommended|required|limit|possible|average (?:maximum|minimum|high|low)"
+    r"|mean (?:maximum"
     r"|minimum)|annual|previous|age|sentence|speed|of the|in (?:january|july)|record|national|while|whereas|but|than)\b"
 )
 _IN_UNITS = re.compile(r" (?!(?:for|on|in|at|daily|weekdays|every|each|and|or|to|by|from|monday|if|when|only)\b)[a-z]")
@@ -116,7 +119,8 @@ _REVERSED = re.compile(
 
 
 _CUES = (
-    "-", "–", "—", " to ", "etween", "ange", "from ", "From ", "age", "Age", "pp.", " CI", "(CI", "nterval", "IQR", "iqr",
+    "-", "–", "—", " to ", "etween", "ange", "from ", "From ", "age", "Age", "pp.", " CI", "(CI", "nterval",
+    "IQR", "iqr",
     "imum", " min", "Min", " low", "Low", "erage", "ean ", "edian", "avg", "ormal", "eference", "imit", "arget", "norm",
     "t least ", "fewer", "ess than", " and was ", " and ended ", " and closed ", " until ", "till ", "through ", "vary",
     "varie", "ended ", "completed ", "finished ", "closed ", "dissolved ", "died ", "demolished ", "concluded ",
@@ -165,8 +169,11 @@ class Ranges(Rule):
                 a, b = sentence.get(match, "a"), sentence.get(match, "b")
                 if _TIME_OF_DAY.match(skeleton, match.end("b")) or _TIME_OF_DAY.match(skeleton, match.end("a")):
                     continue
-                if a.unit is None and max(a.value, b.value) <= 12 and b.value < 8 <= a.value and not _IN_UNITS.match(
-                    skeleton, match.end("b")
+                if (
+                    a.unit is None
+                    and max(a.value, b.value) <= 12
+                    and b.value < 8 <= a.value
+                    and not _IN_UNITS.match(skeleton, match.end("b"))
                 ):
                     continue  # hours: `between 9 and 5`
                 if _TWO_THINGS.search(skeleton[: match.start()]):
@@ -281,7 +288,7 @@ class Ranges(Rule):
         words = sentence.skeleton
         if mean is end or not _same(mean, end) or mean.hedge in ("over", "under") or _OTHER_END.search(words):
             return
-        if len(sentence.quantities) > 3 or "maximum" not in words and "minimum" not in words:
+        if len(sentence.quantities) > 3 or ("maximum" not in words and "minimum" not in words):
             return
         if mean.value >= end.value if is_low else mean.value <= end.value:
             return

@@ -50,12 +50,15 @@ _OPPOSED = re.compile(
     rf"|female)\b.*{_P}(?: of [a-z ]+)? (?:voted )?(?:no|against|disagreed?|female|women|men|male)\b"
 )
 _SEXES = re.compile(
-    rf"\b(?P<one>(?:wo)?men|(?:fe)?males?|boys|girls)\b [^.;\ue000-\uf8ff]{{0,40}}?(?:ma[dk]e?s? up|represent\w*|account\w*"
-    rf"(?: for)?|comprised?|constituted?|were|are) {_P}[^.;\ue000-\uf8ff]{{0,50}}?\band (?:the )?(?:wo)?m[ae]n\b [^.;]{{0,20}}?{_P}"
+    rf"\b(?P<one>(?:wo)?men|(?:fe)?males?|boys|girls)\b [^.;\ue000-\uf8ff]{{0,40}}?(?:ma[dk]e?s? up|represent\w*"
+    rf"|account\w*"
+    rf"(?: for)?|comprised?|constituted?|were"
+    rf"|are) {_P}[^.;\ue000-\uf8ff]{{0,50}}?\band (?:the )?(?:wo)?m[ae]n\b [^.;]{{0,20}}?{_P}"
 )
 """`men made up 62 % of the participants and women 48 %`"""
 _MIX = re.compile(
-    rf"\b(?:mixture|alloy|blend|solution|atmosphere|fabric|compound|mix) (?:is|was|contains|contained|consists of|of|has)"
+    rf"\b(?:mixture|alloy|blend|solution|atmosphere|fabric|compound|mix) (?:is|was|contains|contained|consists of"
+    rf"|of|has)"
     rf" {_P} [a-z]+,? and {_P} [a-z]+"
 )
 _FROM = re.compile(rf"{_P} (?:[a-z]+ )?from [a-z ]+, {_P} (?:[a-z]+ )?from [a-z ]+,? and {_P} (?:[a-z]+ )?from ")
@@ -108,7 +111,15 @@ class Shares(Rule):
             _REST.search(skeleton, match.start()) is not None
             or (len(parts) > 2 and skeleton.count(" from ") >= len(parts) and _FROM.search(skeleton))
             or (len(parts) > 2 and (_WHOLE.search(skeleton) or _PLAIN.search(skeleton)))
-            or (len(parts) == 2 and (_OPPOSED.search(skeleton) or _SPLIT.search(skeleton) or _SEXES.search(skeleton) or _MIX.search(skeleton)))
+            or (
+                len(parts) == 2
+                and (
+                    _OPPOSED.search(skeleton)
+                    or _SPLIT.search(skeleton)
+                    or _SEXES.search(skeleton)
+                    or _MIX.search(skeleton)
+                )
+            )
         )
         if ";" in sentence.skeleton and not _REST.search(skeleton, match.start()):
             return  # another question

@@ -138,7 +138,8 @@ def spans_of(sentence: Sentence) -> Iterator[Span]:
 
 
 _ELDER = re.compile(
-    rf"\bborn(?: [a-z]+)? (?:in|on) {slot('a', _TIME)}(?P<far>{_GAP}{{0,60}}?){_D} (?:older|younger)\b(?P<far2>{_GAP}{{0,60}}?)"
+    rf"\bborn(?: [a-z]+)? (?:in|on) {slot('a', _TIME)}(?P<far>{_GAP}{{0,60}}?){_D} (?:older"
+    rf"|younger)\b(?P<far2>{_GAP}{{0,60}}?)"
     rf"\bborn(?: [a-z]+)? (?:in|on) {slot('b', _TIME)}"
 )
 _BORN = re.compile(

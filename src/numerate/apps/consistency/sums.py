@@ -82,7 +82,8 @@ _AT_MOST = [
     ((' of them',), re.compile(
         rf"{_TOTAL}{_NOUN}(?: \w+){{0,3}}, (?P<parts>{_Q} of them{_WORDS},? and {_Q} of them{_WORDS})(?=[.;)]|$)")),
     (('of ', 'among '), re.compile(
-        rf"\b(?:of|among) (?:the |a total of |these |those |all |our |(?:the |an? )?[a-z]+['’]s )?{_TOTAL}{_NOUN}(?: \w+){{0,2}},"
+        rf"\b(?:of|among) (?:the |a total of |these |those |all |our |(?:the "
+        rf"|an? )?[a-z]+['’]s )?{_TOTAL}{_NOUN}(?: \w+){{0,2}},"
         rf" {_PARTS}(?=[.;)]|$)")),
     (('of ', 'among '), re.compile(
         rf"^(?:out )?(?:of|among) (?:the |these |those |all |our )?{_TOTAL}{_NOUN},? [a-z]+ [a-z]+"
@@ -113,7 +114,8 @@ _SAME_PLACE = re.compile(
     rf"^{_Q}(?: (?:{_WORD} )??(?:works?|worked|lives?|lived|resides?|stands?|stood|are|were|was|is|lies?|lay"
     rf"|came|comes?|went"
     rf"|located|based|employed|born|stationed|buried|sold|built|held|seated|housed|assigned|sent|died|shipped|voted"
-    rf"|enrolled|stored|arrived|allocated|randomi[sz]ed))* (?P<how>in|at|from|for|to|on)(?: the)? {_WORD}(?: {_WORD})*?,? and {_Q}(?:"
+    rf"|enrolled|stored|arrived|allocated|randomi[sz]ed))* (?P<how>in|at|from|for|to"
+    rf"|on)(?: the)? {_WORD}(?: {_WORD})*?,? and {_Q}(?:"
     rf" (?:are|were"
     rf"|work|live|went|came|voted))? (?P=how) "
 )
@@ -221,7 +223,11 @@ class Sums(Rule):
         whole = sum(part.value for part in parts)
         if not _may_add(parts, total) or whole <= total.value + _slack(total) + sum(map(_slack, parts)):
             return
-        if total.hedge == "over" or (_OPEN.search(match["parts"]) and not is_certain) or _another_sum(sentence, total, parts):
+        if (
+            total.hedge == "over"
+            or (_OPEN.search(match["parts"]) and not is_certain)
+            or _another_sum(sentence, total, parts)
+        ):
             return
         # `of the 250 employees, ...` begins a clause; `made up of 250 in loans, ...` is a part itself.
         before = sentence.skeleton[: match.start()].rstrip()
@@ -230,7 +236,13 @@ class Sums(Rule):
             _exclusive(match["parts"], None if begins or ";" in match[0] else "")
             or _are_proper(sentence, parts)
             or ("-" in match[0] and _is_one_noun(match["parts"]))
-            or (begins and len(parts) > 2 and whole <= 1.15 * total.value and ";" not in match[0] and not _MAY_OVERLAP.search(match[0]))
+            or (
+                begins
+                and len(parts) > 2
+                and whole <= 1.15 * total.value
+                and ";" not in match[0]
+                and not _MAY_OVERLAP.search(match[0])
+            )
         ):
             return
         terms = " + ".join(plain(part.value) for part in parts)

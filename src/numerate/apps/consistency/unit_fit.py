@@ -23,7 +23,10 @@ _HEDGE = (
     r"|only|just|some"
     r"|an average of|an estimated) )*"
 )
-_IS = r"(?: of|:|(?: (?:of|in|at|on|for|inside) (?:(?:the|its|this|an?) )?[a-z]+)? (?:is|was|are|were|reached|reaches|exceeds|exceeded|averages|averaged|hit)) "
+_IS = (
+    r"(?: of|:|(?: (?:of|in|at|on|for|inside) (?:(?:the|its|this|an?) )?[a-z]+)?"
+    r" (?:is|was|are|were|reached|reaches|exceeds|exceeded|averages|averaged|hit)) "
+)
 _LENGTH = frozenset({"length"})
 _WHAT: dict[str, tuple[str, frozenset[str], str]] = {
     "weigh": (r"\bweigh(?:s|ed|ing|ed in at|s in at)? ", frozenset({"mass", "force"}), "a weight"),
@@ -31,14 +34,16 @@ _WHAT: dict[str, tuple[str, frozenset[str], str]] = {
     "height": (r"\b(?:height|altitude|elevation)" + _IS,
                frozenset({"length", "angle", "time", "pressure"}), "a height"),
     "length": (r"\blength" + _IS, frozenset({"length", "time", "data", "angle"}), "a length"),
-    "covered": (r"\b(?:covered|ran|swam|cycled|walked|covering) (?:a|the) (?:total )?distance of ", _LENGTH, "a distance"),
+    "covered": (r"\b(?:covered|ran|swam|cycled|walked|covering) (?:a|the) (?:total )?distance of ",
+                _LENGTH, "a distance"),
     "distance": (r"\bdistance" + _IS, frozenset({"length", "time", "angle"}), "a distance"),
     "width": (r"\b(?:width|thickness)" + _IS, frozenset({"length", "angle", "time", "frequency"}), "a length"),
     "depth": (r"\b(?:diameter|radius|wingspan|depth)" + _IS,
               frozenset({"length", "angle", "data", "pressure"}), "a length"),
     "spans": (r"\b(?:bridge|tunnel|viaduct|road|wall|fence) (?:spans|spanned|stretches|runs|extends) (?:for )?",
               frozenset({"length", "angle", "time", "area"}), "a length"),
-    "speed": (r"\b(?:speed|speeds|velocity|speed limit)(?: here| there)?" + _IS, frozenset({"speed", "frequency", "angle"}), "a speed"),
+    "speed": (r"\b(?:speed|speeds|velocity|speed limit)(?: here| there)?" + _IS,
+              frozenset({"speed", "frequency", "angle"}), "a speed"),
     "area": (r"\barea" + _IS, frozenset({"area", "length", "angle"}), "an area"),
     "volume": (r"\bvolume" + _IS, frozenset({"volume", "mass", "data", "energy", "area"}), "a volume"),
     "temperature": (r"\btemperatures?" + _IS,
@@ -95,11 +100,15 @@ _BEFORE = re.compile(
     + slot("q", UNIT)
 )
 _CONTINUED = re.compile(r" ?(?:of |per |a (?:year|day|second|minute|hour)|/|\([^)]*\) ?(?:per|a|/))")
-_POURED = re.compile(r" of (?:water|milk|beer|wine|juice|tea|coffee|oil|fuel|blood|petrol|gas|air|cement|sand|flour|rice|sugar|grain|salt|soil)\b(?! column)")
+_POURED = re.compile(
+    r" of (?:water|milk|beer|wine|juice|tea|coffee|oil|fuel|blood|petrol|gas|air"
+    r"|cement|sand|flour|rice|sugar|grain|salt|soil)\b(?! column)"
+)
 _STEMS = (
     "weigh", "mass", "height", "altitude", "elevation", "length", "distance", "width", "diameter", "radius",
     "wingspan", "thickness", "depth", "speed", "velocity", "area", "volume", "temperature", "duration", "time ",
-    "lasted ", "lasts ", "spans ", "spanned ", "stretches ", "runs ", "extends ", "ran ", "walked ", "drove ", "drives ", "flew ", "travel", "swam ", "cycled ", "hiked ",
+    "lasted ", "lasts ", "spans ", "spanned ", "stretches ", "runs ", "extends ",
+    "ran ", "walked ", "drove ", "drives ", "flew ", "travel", "swam ", "cycled ", "hiked ",
     "jogged ", "rowed ", "sailed ", "marched ", "heated ", "cooled ", "warmed ", "boil", "melt", "freezes ",
     "bake", "frozen ",
     "chilled ", "took ", "takes ", "drank ", "drink", "pour", "wind", "stands ", "stood ", "hold", "held", "contains ",
@@ -127,8 +136,8 @@ _AFTER = re.compile(
     rf"|{slot('q2', UNIT)}[ -](?P<what2>{'|'.join(_ADJECTIVES)})(?=[.,;)]|$| (?:and|with|at|when|by|but)\b)"
 )
 _TAKES = re.compile(
-    rf"\btakes? (?:[a-z]+ )?{_HEDGE}{slot('q', UNIT)} to (?P<what>walk|drive|reach|get|complete|finish|fly|read|cook|travel"
-    rf"|cross|climb|build|arrive)\b"
+    rf"\btakes? (?:[a-z]+ )?{_HEDGE}{slot('q', UNIT)} to (?P<what>walk|drive|reach|get|complete|finish|fly|read|cook"
+    r"|travel|cross|climb|build|arrive)\b"
 )
 _IN_LENGTH = re.compile(rf"{slot('q', UNIT)} in (?P<what>{'|'.join(_MEASURES)})\b")
 
