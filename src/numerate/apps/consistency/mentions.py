@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from numerate.apps.consistency.quantities import COUNT, MONEY, PERCENT, PLAIN, UNIT, YEAR, one, slot
+from numerate.apps.consistency.quantities import ANY, COUNT, MONEY, PERCENT, PLAIN, UNIT, YEAR, one, slot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -153,6 +153,24 @@ class Mention:
     """Whether the subject of the sentence has the quantity: `the tunnel is 9 km long`."""
 
 
+_SIZES = ("tall", "long", "wide", "deep", "high")
+_PATTERNS = (
+    (_OF, ANY, (" of ",)),
+    (_WAS, ANY, (" is ", " was ", " were ", " total", " reached ")),
+    (_ADJECTIVE, UNIT, _SIZES),
+    (_ADJECTIVE_BEFORE, UNIT, _SIZES),
+    (_DONE, YEAR, (" in ",)),
+    (_COUNTED, PLAIN, (" ",)),
+    (_SIZED, MONEY, ("the ", "its ", "this ")),
+    (_WORTH, MONEY, (" ",)),
+    (_VERBS, UNIT + COUNT, ("weigh", "employ", "seat", "holds", "accommodates", "last", "cover", " home to")),
+    (_OWNED, UNIT + COUNT, (
+        "employee", "worker", "staff", "resident", "inhabitant", "people", "seat", "spectator", "member", "crew",
+        "student", "pupil",
+    )),
+    (_LIVING, COUNT, ("live", "living", "reside")),
+)  # fmt: skip
+"""Patterns of mentions; one of the classes of slots and one of the words must be there."""
 _PREDICATES = (_WAS, _ADJECTIVE, _WORTH, _VERBS)
 
 
@@ -164,7 +182,9 @@ def mentions_of(sentence: Sentence, index: int) -> Iterator[Mention]:
     contrasts = [match.start() for match in _CONTRAST.finditer(skeleton)]
     weak = [match.start() for match in _WEAK_CONTRAST.finditer(skeleton)]
     places = [match.start() for match in _PLACES.finditer(skeleton)]
-    for pattern in (_OF, _WAS, _ADJECTIVE, _ADJECTIVE_BEFORE, _DONE, _COUNTED, _SIZED, _WORTH, _VERBS, _OWNED, _LIVING):
+    for pattern, classes, cues in _PATTERNS:
+        if not any(each in skeleton for each in classes) or not any(cue in skeleton for cue in cues):
+            continue
         for match in pattern.finditer(skeleton):
             noun = match["noun"]
             if pattern is _WORTH and noun in _RATES:

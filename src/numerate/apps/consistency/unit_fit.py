@@ -114,7 +114,6 @@ _STEMS = (
     "chilled ", "took ", "takes ", "drank ", "drink", "pour", "wind", "stands ", "stood ", "hold", "held", "contains ",
     "pressure", "voltage", "frequency", "capacity", "rainfall", "precipitation", "snowfall",
 )  # fmt: skip
-_STEM = re.compile("|".join(_STEMS))
 _WORDS = (
     *(each.strip() for each in _STEMS), "take", "tall", "long", "wide", "deep", "high", "thick", "heavy",
 )  # fmt: skip
@@ -147,7 +146,8 @@ def _before_units(skeleton: str) -> Iterator[re.Match[str]]:
     at = skeleton.find(UNIT)
     while at >= 0:
         begin = max(0, at - 70)
-        if _STEM.search(skeleton, begin, at):
+        window = skeleton[begin:at]
+        if any(stem in window for stem in _STEMS):  # faster than one pattern of all stems
             yield from _BEFORE.finditer(skeleton, begin, at + 2)
         at = skeleton.find(UNIT, at + 2)
 
