@@ -29,6 +29,7 @@ __all__ = [
     "closed_result",
     "closed_span",
     "context_of",
+    "values_alike",
     "values_of",
 ]
 
@@ -90,7 +91,20 @@ def _is_change(sentence: Sentence, quantity: Quantity) -> bool:
 
 def values_of(sentence: Sentence) -> list[Quantity]:
     """The quantities of a sentence that are no times and no ordinals."""
+    return sentence.cached("values", _no_times)
+
+
+def _no_times(sentence: Sentence) -> list[Quantity]:
     return [each for each in sentence.quantities if each.group not in _TIMES]
+
+
+def values_alike(sentence: Sentence, least: int, most: int) -> list[Quantity]:
+    """The values of a sentence that has so many of them, all of one kind and unit; none otherwise."""
+    values = values_of(sentence)
+    if not least <= len(values) <= most:
+        return []
+    first = values[0]
+    return values if all(each.group == first.group and each.comparable(first) for each in values) else []
 
 
 def closed_percent(sentence: Sentence) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
-from numerate.apps.consistency.closed import blur_of, context_of, values_of
+from numerate.apps.consistency.closed import blur_of, context_of, values_alike
 from numerate.apps.consistency.quantities import COUNT, MONEY, one
 
 if TYPE_CHECKING:
@@ -36,10 +36,8 @@ _TAKEN_OF = re.compile(r"(?: [a-z'’-]+)? of (?:the|its|their|his|her|our|all|t
 
 def closed_rest(sentence: Sentence) -> Iterator[Finding]:
     """`We screened 410 people; 150 were excluded, leaving 260`: a whole, what was taken away, and what is left."""
-    values = values_of(sentence)
-    if not 3 <= len(values) <= 5 or any(
-        each.group != values[0].group or not each.comparable(values[0]) for each in values
-    ):
+    values = values_alike(sentence, 3, 5)
+    if not values:
         return
     z = values[-1]
     before, behind = context_of(sentence, z)
@@ -72,10 +70,8 @@ _MINUS_RESULT = re.compile(
 
 def closed_minus(sentence: Sentence) -> Iterator[Finding]:
     """`assets of 920 less liabilities of 340 leave 580`: two values with `less` between them, and what is left."""
-    values = values_of(sentence)
-    if not 3 <= len(values) <= 6 or any(
-        not each.comparable(values[0]) or each.group != values[0].group for each in values
-    ):
+    values = values_alike(sentence, 3, 6)
+    if not values:
         return
     if values[0].group not in ("money", "plain", "unit") or any(each.hedge or each.value <= 0 for each in values):
         return
@@ -118,10 +114,13 @@ _NOT_ADDED = re.compile(
 
 def closed_added(sentence: Sentence) -> Iterator[Finding]:
     """`15 more were bought, so that the 80 are now 95`: what was there, what was added, and what there is now."""
-    values = values_of(sentence)
-    if len(values) != 3 or any(not each.comparable(values[0]) or each.group != values[0].group for each in values):
-        return
-    if values[0].group == "percent" or not _NOW.search(sentence.skeleton) or _NOT_ADDED.search(sentence.skeleton):
+    values = values_alike(sentence, 3, 3)
+    if (
+        not values
+        or values[0].group == "percent"
+        or not _NOW.search(sentence.skeleton)
+        or _NOT_ADDED.search(sentence.skeleton)
+    ):
         return
     contexts = [context_of(sentence, each) for each in values]
     added = [

@@ -73,11 +73,12 @@ _AT_MOST = [
     ((" assigned ", " allocated ", " received ", " randomi"), re.compile(
         rf"{_TOTAL}{_NOUN}(?: [a-z]+){{0,3}}?[;,:] (?:and )?{_PARTS}(?=[.;)]|$)")),
     # `the 10-member board has six executive and five independent directors`
-    (("-",), re.compile(
+    (("-member", "-person", "-man ", "-strong", "-seat", "-player", "-piece", "-bed", "-room",
+      "-car ", "-team"), re.compile(
         rf"{_TOTAL}-(?:member|person|man|strong|seat|player|piece|bed|room|car|team)(?: [a-z]+){{1,3}}? (?:has|had"
         rf"|includes|included|of|contains|counts|with) {_PARTS}(?=[.;)]|$)")),
     # `a fleet of 85 aircraft includes 52 Airbus and 43 Boeing jets`
-    ((" of ",), re.compile(
+    ((" has ", " had ", " include", " with ", " contains ", " counts "), re.compile(
         rf"\b[a-z]+ of {_TOTAL}(?: [a-z]+)? (?:has|had|includes|included|with|contains|counts) {_PARTS}(?=[.;)]|$)")),
     ((' of them',), re.compile(
         rf"{_TOTAL}{_NOUN}(?: \w+){{0,3}}, (?P<parts>{_Q} of them{_WORDS},? and {_Q} of them{_WORDS})(?=[.;)]|$)")),
