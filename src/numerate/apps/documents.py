@@ -164,8 +164,9 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
     spans.append((start, len(text)))
     stripped = []
     for begin, end in spans:
-        part = text[begin:end]
-        left = len(part) - len(part.lstrip())
-        if part.strip():
-            stripped.append((begin + left, begin + left + len(part.strip())))
+        part = text[begin:end].rstrip()
+        size = len(part.lstrip())
+        if size:
+            end = begin + len(part)
+            stripped.append((end - size, end))
     return stripped

@@ -38,7 +38,7 @@ _EACH = re.compile(
 )
 _NOT_THESE = re.compile(
     r"\b(?:above|below|than|against|compared|while|but|exceed|season|career|record|annual|national|previous"
-    r"|respectively|versus|vs|per|state|world)\b"
+    r"|respectively|versus|vs|per|state|world|beat|monthly|weekly|yearly|league|industry|usual|long-term)\b"
 )
 _RATIO = re.compile(
     r"\b(?:ratio|proportions?|mix\w*|odds|margin|split|randomi[sz]ed|allocat\w*|divided|outnumber\w*"
@@ -71,6 +71,7 @@ class Averages(Rule):
 
     title = "average"
     help = "An average does not fit the numbers that it is said to be the average of."
+    least = 3
 
     def wants(self, tally: Tally, text: str) -> bool:
         """Three values and a word for their average."""
@@ -87,7 +88,12 @@ class Averages(Rule):
         for match in _EACH.finditer(skeleton):
             yield from _shared_out([sentence.get(match, name) for name in "xyz"], match["one"] + match["other"])
         values = [each for each in sentence.quantities if each.group in ("plain", "money")]
-        if len(values) == len(sentence.quantities) == 3 and " to " not in skeleton and _PER.match(skeleton):
+        if (
+            len(values) == len(sentence.quantities) == 3
+            and not _AVERAGE.search(values[0].before.lower())
+            and " to " not in skeleton
+            and _PER.match(skeleton)
+        ):
             yield from _shared_out(values, skeleton)
 
 
@@ -98,6 +104,7 @@ def _mean(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
         return
     if (
         _NOT_THESE.search(match["gap"])
+        or parts[0].before.rstrip().endswith(("between", "from"))
         or z.hedge in ("over", "under")
         or (z.unit and parts[-1].unit not in (None, z.unit))
     ):
@@ -125,6 +132,7 @@ def _mean(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
     yield finding_at("average", z, message, meant=mean, others=parts, probability=0.9)
 
 
+_AVERAGE = re.compile(r"averag")
 _PER = re.compile(r".*[\ue000-\ue009][\ue100-\uf8ff](?: [a-z]+){0,2}? (?:each|apiece|per [a-z]+)\b[^\ue000-\uf8ff]*$")
 
 
@@ -152,6 +160,7 @@ class Ratios(Rule):
 
     title = "ratio"
     help = "Two numbers do not have the ratio that the text gives them."
+    least = 4
 
     def wants(self, tally: Tally, text: str) -> bool:
         """Two values and their ratio."""
@@ -180,6 +189,7 @@ class ListCounts(Rule):
 
     title = "count"
     help = "A list has more or fewer items than the number before it says."
+    least = 1
 
     def wants(self, tally: Tally, text: str) -> bool:
         """A count and a list."""
@@ -220,8 +230,13 @@ class ListCounts(Rule):
             ):
                 continue
             # `Trinidad and Tobago` may be one item.
-            counts = {len(items), len(items) - 1 + len(last)} if len(items) > 1 else {len(last)}
+            counts = {len(items) - 1 + len(last)}
+            if len(items) > 1 and _OXFORD.search(match["items"]):
+                counts.add(len(items))
             yield from _counted(sentence, match, counts)
+
+
+_OXFORD = re.compile(r", (?:and|&) ")
 
 
 def _are_names(text: str, items: list[str]) -> bool:

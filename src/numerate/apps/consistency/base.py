@@ -34,10 +34,12 @@ class Rule:
     Attributes:
         title: A few words for reports.
         help: One sentence that says what the rule compares.
+        least: Least number of values of a sentence with a finding, so that `wants` need not be asked for fewer.
     """
 
     title: ClassVar[str] = ""
     help: ClassVar[str] = ""
+    least: ClassVar[int] = 2
 
     def wants(self, tally: Tally, text: str) -> bool:
         """Whether a sentence with these numbers may have a finding; looked at before anything is made of it."""
@@ -97,6 +99,8 @@ def written_like(quantity: Quantity, value: float) -> str:
     if len(quantity.numerals) != 1:
         return _in_two_units(quantity, value) or f"{value:.4g}{f' {quantity.unit}' if quantity.unit else ''}"
     numeral = quantity.numerals[0]
+    if numeral.text[:1].isalpha():
+        value = float(f"{value:.3g}")  # words for the noise of a float are long
     try:
         number = _rendered(numeral.style, value)
     except (ValueError, OverflowError):

@@ -23,16 +23,16 @@ __all__ = ["COMPARING", "PLAINLY", "Change", "changes_of"]
 _VALUE = COUNT + MONEY + UNIT + PERCENT
 _A, _B, _C = slot("a", _VALUE), slot("b", _VALUE), slot("c", _VALUE)
 _TIME = one(YEAR + DATED + ORDINAL)
-_GAP = rf"(?:[^;:()\ue000-\uf8ff]|{_TIME}|\((?:in |at )?{_TIME}\))"
+_GAP = rf"(?:[^;:()\ue000-\uf8ff]|{_TIME}|\((?:in |at )?{_TIME}\)|(?:(?<= in )|(?<= over )|(?<= within )){one(UNIT)})"
 _LEAD = r"(?:[a-z$€£'’.-]+ ){0,6}?"
 
 _RISE = (
     r"increases?|rises?|growth|gains?|jumps?|improvement|advance|surge|climb|widening|uptick|expansion|hike|addition"
-    r"|premium|raise|upturn|boost"
+    r"|premium|raise|upturn|boost|overrun|overspend|surplus|excess|profit"
 )
 _DROP = (
     r"declines?|drops?|decreases?|falls?|reduction|loss|cuts?|discount|dip|slump|saving|savings|shrinkage|contraction"
-    r"|plunge|slide|downturn|markdown|shortfall"
+    r"|plunge|slide|downturn|markdown|shortfall|underspend"
 )
 _KIND = rf"{_RISE}|{_DROP}|change|difference|swing|gap|shift|margin|move"
 _UP = (
@@ -89,16 +89,17 @@ _CLAIM = (
     rf"|an? (?:[a-z-]+ )?{slot('c2', _VALUE)}(?P<points2>[ -](?:percentage[ -])?points?\b)?"
     rf"[ -]?(?:[a-z-]+ ){{0,2}}?(?P<w2>{_KIND})\b"
     rf"|\b(?P<w3>{_MOVED}) (?:by )?{_HEDGE}{slot('c3', _VALUE)}"
-    rf"|{slot('c4', _VALUE)}(?: [a-z]+)? (?P<w4>{_MORE}|{_LESS})\b)"
+    rf"|{slot('c4', _VALUE)}(?: [a-z]+)? (?P<w4>{_MORE}|{_LESS}|off)\b)"
 )
 _LEAD_IN = (
     r"(?:(?:or|i\.e\.,?|that is,?|which is|which was|representing|equivalent to|corresponding to|meaning"
-    r"|marking|thus|for|with|a total|equal to|giving|this is|it was|by) )*"
+    r"|marking|thus|for|with|a total|equal to|giving|this is|it was|by|is|was|now) )*"
 )
 _AFTER = re.compile(
     rf"(?P<far>{_GAP}{{0,40}}?)(?:,| \(| –| —| -)? ?{_LEAD_IN}(?:{_CLAIM}{_POINTS}{_FOLD}"
-    rf"|(?P<bare>\(|by |or |i\.e\.,? |that is,? |, )(?:by )?{_HEDGE}{slot('c5', _VALUE)}(?P<points3>[ -](?:"
-    r"percentage[ -])?points?\b)?(?=(?: [a-z]+)?(?:[.,;)]|$)| (?:more|less|in all)))"
+    rf"|(?P<bare>\(|by |or |i\.e\.,? |that is,? |equals |amounts to |represents |corresponds to |means "
+    rf"|, )(?:by )?{_HEDGE}{slot('c5', _VALUE)}(?P<points3>[ -](?:"
+    r"percentage[ -])?points?\b)?(?=(?: [a-z]+)?(?:[.,;)]|$)| (?:more|less|in all|in total|altogether)))"
 )
 _BEFORE = re.compile(
     rf"{_CLAIM}{_POINTS}{_FOLD}(?P<far>(?:[^;:()\ue000-\uf8ff]|{_TIME}|(?<=the ){one(COUNT)}){{0,40}}?),? ?\(?$"
@@ -117,6 +118,12 @@ _BETWEEN = re.compile(
     rf"\b(?P<w1>{_KIND}|spread|distance|interval) between {_LEAD}{_A}(?P<far>{_GAP}{{0,40}}?)\band {_LEAD}"
     rf"{_B}{_GAP}{{0,40}}?"
     rf"\b(?:is|was|of|equals|amounts to|comes to|came to|being) {_HEDGE}{slot('c1', _VALUE)}{_POINTS}"
+)
+# `the spread of 3.1 points is the difference between 7.4 and 4.3`
+_BETWEEN_BEHIND = re.compile(
+    rf"{slot('c1', _VALUE)}{_POINTS}(?: [a-z]+)?(?: is| was|,| –| -| being| =)+ (?:an? |the )?(?P<w1>difference|gap"
+    rf"|spread)"
+    rf" between {_LEAD}{_A}(?P<far>{_GAP}{{0,40}}?)\band {_LEAD}{_B}"
 )
 # `which stood at 4,000 in January, fell 25 % to 3,000`
 _STOOD = re.compile(
@@ -151,6 +158,8 @@ _BREAK = re.compile(
     r"|expected|forecast)\b|\. "
 )
 _OTHER_BASE = re.compile(r" (?:than|normal|averages?|usual|expect|the|its|last|that|zero|freezing|sea)\b")
+_OTHER_SUBJECT = re.compile(r", (?:the|its|their|his|her|our|this|these|average|total) [a-z]")
+_IN_ALL = re.compile(r" (?:in all|in total|altogether|more|less)\b")
 _BASE = re.compile(r"\bfrom (?:[a-z]+ ){0,3}$")
 _BREAK_PAIR = re.compile(
     r"\b(?:while|whereas|but|although|though|which|who|whose|when|because|despite|excluding|including"
@@ -204,11 +213,16 @@ def changes_of(sentence: Sentence) -> Iterator[Change]:
     if " of " in skeleton:
         for match in _AND.finditer(skeleton):
             yield from _around(sentence, match, only_after=True)
-    for cue, pattern in ((" between ", _BETWEEN), (", ", _STOOD)):
+    for cue, pattern in ((" between ", _BETWEEN), (" between ", _BETWEEN_BEHIND), (", ", _STOOD)):
         for match in pattern.finditer(skeleton) if cue in skeleton else ():
-            if not _BREAK.search(match["far"]):
-                yield _change(sentence, match, sentence.get(match, "a"), sentence.get(match, "b"))
+            if not _BREAK.search(match["far"].replace(" and ", " ")):
+                change = _change(sentence, match, sentence.get(match, "a"), sentence.get(match, "b"))
+                if pattern is not _STOOD and change.c is not None and change.c.group == "percent" != change.a.group:
+                    continue  # `the gap between widths of 128 and 512 is 0.5 %`
+                yield change
     for match in _MIDDLE.finditer(skeleton) if _has_middle(skeleton) else ():
+        if " and " in skeleton[match.end("between") : match.start("a")]:
+            continue  # `10 over the year and 20 since 1984`
         if not _BREAK.search(match["far"]) and not _BREAK.search(match["between"]):
             yield _change(sentence, match, sentence.get(match, "a"), sentence.get(match, "b"))
 
@@ -242,16 +256,20 @@ def _around(sentence: Sentence, pair: re.Match[str], only_after: bool = False) -
             break
     match = _AFTER.match(skeleton, pair.end())
     if match is not None and not _BREAK.search(match["far"]) and not (found and match["bare"]):
+        if match["w3"] and _OTHER_SUBJECT.search(match["far"]):
+            return  # `as the factor rose from 5 to 10, the number of steps dropped 27 %`
         if match["w4"] and _OTHER_BASE.match(skeleton, match.end()):
             return  # `fell from 18 to 7, 5 below normal`
         change = _change(sentence, match, a, b)
         joined = match["bare"] == ", " or (match["bare"] == "or " and match[0].startswith(" or "))
+        if match["bare"] == ", " and _IN_ALL.match(skeleton, match.end()) and change.c is not None:
+            joined = change.c.unit is None or change.c.unit != b.unit  # `from 45,200 km to 45,900 km, 700 km in all`
         if not joined or (change.c is not None and change.c.group == "percent"):
             yield change
     if only_after:
         return
     for match in (_FACTOR_BEFORE.search(before), _FACTOR_AFTER.match(skeleton, pair.end()), _HALF.search(before)):
-        if match is not None and not _BREAK.search(match["far"]):
+        if match is not None and not _BREAK.search(match["far"]) and ", the " not in match["far"]:
             groups = match.groupdict()
             if "part" in groups:
                 part = 0.5 if groups["part"] == "half" else 0.25

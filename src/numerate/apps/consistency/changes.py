@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain, written_like
 from numerate.apps.consistency.change_claims import COMPARING, PLAINLY, Change, changes_of
+from numerate.apps.consistency.quantities import PERCENT, one
 from numerate.numerals.unit_factors import dimension_name
 
 if TYPE_CHECKING:
@@ -15,6 +17,15 @@ if TYPE_CHECKING:
     from numerate.apps.findings import Finding
 
 __all__ = ["change_findings"]
+
+
+_COMPOUND = re.compile(
+    rf"\b(?:twice|three times|annually|annual|each (?:year|month|time|week)|compound\w*|in a row|successive\w*"
+    rf"|consecutive\w*|yearly|monthly|and again)\b|{one(PERCENT)} (?:per|an?|each|every) (?:year|month|annum|week"
+    rf"|day)\b"
+    r"(?! (?:ago|earlier|before))|(?: vs\.? .*){2}"
+)
+"""Changes that came more than once, and tables without their lines."""
 
 
 def change_findings(sentence: Sentence, wanted: str) -> Iterable[Finding]:
@@ -29,7 +40,7 @@ def _judged(sentence: Sentence, change: Change) -> Finding | None:
     a, b, c = change.a, change.b, change.c
     if a.start == b.start or (c is not None and c.start in (a.start, b.start)) or not _alike(a, b):
         return None
-    if any(_is_joined(sentence, each) for each in (a, b)):
+    if sentence.skeleton.count(" vs") > 1 or any(_is_joined(sentence, each) for each in (a, b)):
         return None  # scores and fractions: `5-3`, `11/32`
     if change.factor is not None:
         return _factor(change)
@@ -40,7 +51,7 @@ def _judged(sentence: Sentence, change: Change) -> Finding | None:
     if change.points and c.group == "percent":
         return None
     if c.group == "percent":
-        return _percent(sentence, change)
+        return None if _COMPOUND.search(sentence.skeleton) else _percent(sentence, change)
     if c.unit is None and 0 < c.value < 1 and c.text[:1].isalpha():
         return _percent(sentence, change)
     return _difference(sentence, change)
@@ -66,6 +77,8 @@ def _percent(sentence: Sentence, change: Change) -> Finding | None:
         return None
     if a.value <= 0 or b.value <= 0 or a.value == b.value:
         return None
+    if change.sign and " and " in sentence.between(a, b) and change.sign * (b.value - a.value) < 0:
+        a, b = b, a  # `8 cases here and 80 there, a reduction of 90 %`
     asked = (change.sign or 1) * abs(p.value)
     real = b.value / a.value - 1
     slack = p.half + 0.002

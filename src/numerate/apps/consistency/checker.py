@@ -43,6 +43,7 @@ class ConsistencyChecker:
         self.rules: dict[str, Rule] = {name: rules.create(name) for name in rules if name not in left_out}
         self._sentence_rules = self._with("sentence")
         self._passage_rules = self._with("passage")
+        self._by_values = [[rule for rule in self._sentence_rules if rule.least <= values] for values in range(5)]
 
     def check(self, document: Document) -> list[Finding]:
         """All findings of the document, at most one of a rule at one place."""
@@ -61,7 +62,7 @@ class ConsistencyChecker:
         tally, text = tally_of(sentence.numerals), sentence.text
         if not tally.values and tally.times < 2 and not tally.late and ":" not in text:
             return  # a lone year: most sentences
-        for rule in self._sentence_rules:
+        for rule in self._by_values[min(tally.values, 4)]:
             if rule.wants(tally, text):
                 yield from rule.sentence(sentence)
 

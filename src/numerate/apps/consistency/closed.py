@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain, written_like
-from numerate.apps.consistency.quantities import PERCENT, one
+from numerate.apps.consistency.quantities import COUNT, MONEY, PERCENT, UNIT, one, slot
 from numerate.numerals.unit_factors import converted, dimension_name
 
 if TYPE_CHECKING:
@@ -21,12 +21,15 @@ if TYPE_CHECKING:
     from numerate.apps.findings import Finding
 
 __all__ = [
+    "FLIGHT",
     "blur_of",
     "closed_difference",
     "closed_factor",
     "closed_percent",
+    "closed_result",
     "closed_span",
     "context_of",
+    "values_alike",
     "values_of",
 ]
 
@@ -37,11 +40,11 @@ _DROP = (
 )
 _MOVED = (
     r"rose|risen|rising|grew|grown|climbed|increased|jumped|soared|surged|gained|improved|advanced|expanded"
-    r"|went up|up|raised|lifted"
+    r"|went up|up|raised|lifted|overran|exceeded"
     r"|added|fell|fallen|falling|dropped|declined|decreased|shrank|slid|plunged|tumbled|sank|reduced|cut"
     r"|went down|down|lost|dipped"
     r"|slipped|lowered|eased|narrowed|shed|contracted|slashed|trimmed|shortened|widened|deepened|increasing"
-    r"|reducing|cutting|raising"
+    r"|reducing|cutting|raising|growing|dropping|losing|gaining|climbing|shrinking|declining|jumping|rising"
 )
 _MORE = (
     r"more|higher|greater|larger|above|better|bigger|longer|heavier|taller|faster|older|wider|deeper|less"
@@ -51,7 +54,7 @@ _MORE = (
 _HEDGE = r"(?:(?:by|about|around|approximately|roughly|some|only|just|a|an|the|another|exactly) )*"
 _BEFORE = re.compile(
     rf"\b(?:(?:{_MOVED}) {_HEDGE}|(?:{_RISE}|{_DROP}|change|difference|gap|margin) of {_HEDGE}"
-    rf"|(?:{_MOVED}) [^.;]{{1,30}}(?:, or| \() ?{_HEDGE})[+−-]?$"
+    rf"|(?:{_MOVED}) (?:[^.;]|\.(?=\d)){{1,30}}(?:, or| \() ?{_HEDGE})[+−-]?$"
 )
 _BEHIND = re.compile(
     rf"(?:[ -](?:percentage[ -])?points?)?[ -](?:(?!points?\b)[a-z]+ )?(?:{_RISE}|{_DROP}|difference|gap|{_MORE})\b"
@@ -61,7 +64,7 @@ _OTHER = re.compile(
     r"|like-for-like|basis|excluding|adjusted|each|year-to-date"
     r"|annual|annually|forecast|expected"
     r"|highest|lowest|record|rates|yield|interest|another|further|both|including|of which|of whom|of them"
-    r"|normal|usual|for every|every)\b|;"
+    r"|normal|usual|for every|every|off an?|as the|because|session|opening|compound\w*)\b|;"
 )
 _TIMES = frozenset(("year", "date", "clock", "ordinal"))
 
@@ -88,7 +91,20 @@ def _is_change(sentence: Sentence, quantity: Quantity) -> bool:
 
 def values_of(sentence: Sentence) -> list[Quantity]:
     """The quantities of a sentence that are no times and no ordinals."""
+    return sentence.cached("values", _no_times)
+
+
+def _no_times(sentence: Sentence) -> list[Quantity]:
     return [each for each in sentence.quantities if each.group not in _TIMES]
+
+
+def values_alike(sentence: Sentence, least: int, most: int) -> list[Quantity]:
+    """The values of a sentence that has so many of them, all of one kind and unit; none otherwise."""
+    values = values_of(sentence)
+    if not least <= len(values) <= most:
+        return []
+    first = values[0]
+    return values if all(each.group == first.group and each.comparable(first) for each in values) else []
 
 
 def closed_percent(sentence: Sentence) -> Iterator[Finding]:
@@ -110,8 +126,15 @@ def closed_percent(sentence: Sentence) -> Iterator[Finding]:
         or p.hedge in ("over", "under")
     ):
         return
-    if any(each.hedge in ("over", "under") for each in others) or max(each.value for each in others) < 10:
+    if any(each.hedge in ("over", "under") for each in others) or (
+        others[0].unit is None and max(each.value for each in others) < 10
+    ):
         return
+    if len(others) == 3:
+        # `by 0.4 L, or 12.5 %, from 3.2 L to 3.6 L`: the first is the difference of the others.
+        low, middle, high = sorted(others, key=lambda each: each.value)
+        differences = [low, middle] if abs(high.value - middle.value - low.value) <= 2 * high.half else []
+        others = [each for each in others if each not in differences or not _is_change(sentence, each)]
     share = abs(p.value)
     near: list[tuple[Quantity, Quantity, float]] = []
     for a in others:
@@ -121,7 +144,7 @@ def closed_percent(sentence: Sentence) -> Iterator[Finding]:
             blur = blur_of(a) / a.value + blur_of(b) / b.value
             real = b.value / a.value - 1
             for each in (real, real + 1, *((1 - real,) if is_rate else ())):
-                if abs(abs(each) - share) <= p.slack + 0.003 + blur * (1 + abs(real)):
+                if abs(abs(each) - share) <= p.slack + 0.003 + blur * b.value / a.value:
                     return
             if a.start < b.start and 0.25 < abs(real) / share < 4 and 1 / 4.1 < b.value / a.value < 4.1:
                 near.append((a, b, real))
@@ -140,7 +163,7 @@ _CHARGES = r"(?:deposit|tax|tip|commission|interest|fee|vat|duty|levy|surcharge|
 _CHARGE = re.compile(
     rf"\b{_CHARGES} (?:of|at|rate of) {one(PERCENT)}|{one(PERCENT)} (?:(?!in )[a-z]+ )?{_CHARGES}\b|\b{_CHARGES} on\b"
 )
-_TWO_BASES = re.compile(r"\bcompared\b.*\bfrom\b|\bfrom\b.*\bcompared\b")
+_TWO_BASES = re.compile(r"\btwice\b|\bcompared\b.*\bfrom\b|\bfrom\b.*\bcompared\b")
 """`compared with 15 in December and fell 18 % from 17 in January`"""
 
 
@@ -188,6 +211,37 @@ _NOT_TIMES = re.compile(
 )
 
 
+_LOST_OR = re.compile(
+    rf"\b(?P<w>{_MOVED}) (?:by )?(?:{slot('d', COUNT + MONEY + UNIT)}(?: [a-z]+)?(?:, or| \(|, ) ?{slot('p', PERCENT)}"
+    rf"|{slot('p2', PERCENT)}(?:, or| \(|, ) ?{slot('d2', COUNT + MONEY + UNIT)}(?: [a-z]+)?)(?:,|\))? (?:to|at)"
+    rf" (?:(?:close|end|finish|stand|settle|trade|a|the|an|[a-z]+ed) )*(?:at |on )?{slot('b', COUNT + MONEY + UNIT)}"
+)
+"""`lost 120 points, or 1 %, to close at 11,880`"""
+_FELL = re.compile(
+    r"fell|fall|drop|declin|decreas|shrank|slid|plung|tumbl|sank|reduc|cut|down|lost|dip|slip|low|eas|shed|contract|slash|trim"
+)
+
+
+def closed_result(sentence: Sentence) -> Iterator[Finding]:
+    """A change in units and in percent, and the value that it led to."""
+    for match in (
+        _LOST_OR.finditer(sentence.skeleton) if " or " in sentence.skeleton or "(" in sentence.skeleton else ()
+    ):
+        d, p = (sentence.get(match, name if match[name] else name + "2") for name in "dp")
+        b = sentence.get(match, "b")
+        if not (d.comparable(b) or d.unit is None or b.unit is None) or any(each.hedge for each in (d, p, b)):
+            continue
+        before = b.value + d.value if _FELL.match(match["w"]) else b.value - d.value
+        if before <= 0 or d.value <= 0 or not 0.1 < p.value * before / d.value < 10:
+            continue
+        real = d.value / before
+        slack = p.half + 0.001 + real * (d.half / d.value + b.half / before)
+        if abs(real - p.value) <= slack:
+            continue
+        message = f"{d.text} of {plain(before)} are {written_like(p, real)}, not {p.text}."
+        yield finding_at("percent", p, message, meant=real, others=[d, b], probability=0.9)
+
+
 def _closed_points(sentence: Sentence, percents: list[Quantity], points: Quantity) -> Iterator[Finding]:
     """Two percentages and how many points lie between them."""
     _, behind = context_of(sentence, points)
@@ -214,9 +268,13 @@ def _is_kin(one: Quantity, other: Quantity) -> bool:
 
 
 def blur_of(quantity: Quantity) -> float:
-    """How far a value may be off by rounding; counts are exact."""
-    exact = quantity.unit is None and quantity.half == 0.5 and not quantity.hedge
-    return 0.0 if exact else quantity.slack
+    """How far a value may be off by rounding; counts are exact, whole amounts of money nearly so."""
+    if quantity.half == 0.5 and not quantity.hedge:
+        if quantity.unit is None:
+            return 0.0
+        if quantity.group == "money":
+            return min(0.5, 0.01 * abs(quantity.value))
+    return quantity.slack
 
 
 def closed_difference(sentence: Sentence) -> Iterator[Finding]:
@@ -232,7 +290,7 @@ def closed_difference(sentence: Sentence) -> Iterator[Finding]:
     if _OTHER.search(sentence.skeleton) or any(each.hedge in ("over", "under") for each in values) or min(sizes) <= 0:
         return
     changes = [each for each in values if _is_change(sentence, each)]
-    if len(changes) != 1:
+    if len(changes) != 1 or _FURTHER.match(context_of(sentence, changes[0])[1]):
         return
     d = changes[0]
     at = values.index(d)
@@ -252,6 +310,8 @@ def closed_difference(sentence: Sentence) -> Iterator[Finding]:
     yield finding_at("difference", d, message, meant=meant, others=[a, b], probability=0.9)
 
 
+_FURTHER = re.compile(r"(?: [a-z]+)? more(?! than\b)")
+"""`and 60 more after an interview`"""
 _SIZES = re.compile(r"\b(?:wide|long|length|width|perimeter|higher up|lower down)\b")
 _THAN = re.compile(r"\b(?:than|from|compared|against|on the|over the|above|below|ahead of|behind|clear of)\b")
 
@@ -284,11 +344,15 @@ _SPAN_BEHIND = re.compile(r" (?:later|afterwards|apart|in all|in total|altogethe
 _NOT_SPAN = re.compile(
     r"\b(?:born|died|which|who|ago|per|every|each|experience|first|last|next|another|previous|more than"
     r"|aged?|old|older|younger|sentence\w*|prison|contract|before|earlier|delay|late|early|within"
-    r"|break|notice|again|while|whereas|but|follow|warranty|minimum|maximum|least|extension|extended|record"
+    r"|break|pause|interruption|notice|again|while|whereas|but|follow|warranty|minimum|maximum|least|extension|extended|record"
     r"|since|additional|extra|since|remaining|average|around|some|about|months? of|weeks? of|days? of"
     r"|hours? of"
     r"|years? of (?!age|service|war|work))\b|;"
 )
+
+
+FLIGHT = re.compile(r"\b(?:flights?|flew|fly|flies|lands?|landed|takes off|took off|plane)\b")
+"""Local times differ."""
 
 
 def closed_span(sentence: Sentence) -> Iterator[tuple[Quantity, Quantity, Quantity]]:
@@ -304,7 +368,20 @@ def closed_span(sentence: Sentence) -> Iterator[tuple[Quantity, Quantity, Quanti
     if (
         (a.group == "clock") != (b.group == "clock")
         or d.hedge
+        or (a.group == "clock" and FLIGHT.search(sentence.skeleton))
         or sentence.text[: a.start - sentence.offset].rstrip().endswith("(")
     ):
         return
+    if (
+        a.start < d.start < b.start
+        and behind.startswith(" later")
+        and not re.match(r" later,? (?:in|on|at)? ?$", sentence.between(d, b))
+    ):
+        return  # `operated on two days later and discharged on 10 March`
+    if behind.startswith((" later", " afterwards")) and (d.start < a.start or d.start - b.end > 45):
+        return  # later than something else
+    if d.start > max(a.start, b.start) and re.match(r" (?:later|afterwards),? [a-z]", behind):
+        return  # `dissolved in 1951 and, 40 years later, refounded`
+    if a.group == b.group and a.value > b.value and a.group != "clock":
+        a, b = b, a  # `closed in 2009 after 30 years, having opened in 1969`
     yield a, b, d

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
-from numerate.apps.consistency.closed import blur_of, context_of, values_of
+from numerate.apps.consistency.closed import blur_of, context_of, values_alike
+from numerate.apps.consistency.quantities import COUNT, MONEY, one
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,30 +16,36 @@ if TYPE_CHECKING:
     from numerate.apps.consistency.quantities import Quantity, Sentence
     from numerate.apps.findings import Finding
 
-__all__ = ["closed_added", "closed_product", "closed_rest"]
+__all__ = ["closed_added", "closed_minus", "closed_product", "closed_rest"]
 
 _LEFT_BEFORE = re.compile(
     r"\b(?:leaving|leaves|left|which left) (?:(?:it|him|her|them|us|with|only|just|a total of|the|some) )*$"
 )
-_LEFT_BEHIND = re.compile(r"(?: [a-z'’-]+){0,2}? (?:left over|left|remain(?:ed|s|ing)?)(?=[.,;)]|$| (?:for|in|to)\b)")
+_LEFT_BEHIND = re.compile(
+    r"(?: [a-z'’-]+){0,2}? (?:(?:left over|left|remain(?:ed|s|ing)?)(?=[.,;)]|$| (?:for|to)\b)|left in\b)"
+)
 _ADDED = re.compile(
-    r"\b(?:more|another|additional|further|each|per|of which|of whom|added|joined|new|percent|about|than"
+    r"\b(?:of them|of these|more|another|additional|further|each|per|of which|of whom|added|joined|new|percent"
+    r"|about|than"
     r"|behind|first|last)\b"
 )
 
 
+_TAKEN_OF = re.compile(r"(?: [a-z'’-]+)? of (?:the|its|their|his|her|our|all|these|those) $")
+
+
 def closed_rest(sentence: Sentence) -> Iterator[Finding]:
     """`We screened 410 people; 150 were excluded, leaving 260`: a whole, what was taken away, and what is left."""
-    values = values_of(sentence)
-    if not 3 <= len(values) <= 5 or any(
-        each.group != values[0].group or not each.comparable(values[0]) for each in values
-    ):
+    values = values_alike(sentence, 3, 5)
+    if not values:
         return
     z = values[-1]
     before, behind = context_of(sentence, z)
     if not (_LEFT_BEFORE.search(before) or _LEFT_BEHIND.match(behind)) or _ADDED.search(sentence.skeleton):
         return
     whole, taken = values[0], values[1:-1]
+    if len(taken) == 1 and _TAKEN_OF.match(sentence.between(whole, taken[0])):
+        whole, taken = taken[0], [whole]  # `after selling 15 of its 62 shops`
     real = whole.value - sum(each.value for each in taken)
     slack = sum(0.0 if each.half == 0.5 and each.unit is None and not each.hedge else each.slack for each in values)
     if real <= 0 or any(each.hedge in ("over", "under") for each in values) or not 0.4 < z.value / real < 2.5:
@@ -50,6 +58,46 @@ def closed_rest(sentence: Sentence) -> Iterator[Finding]:
     )
 
 
+_MINUS = re.compile(
+    r"\b(?:less|minus|net of|after deducting|after subtracting|after paying|deducting|subtracting)\b(?! than)"
+    r"|\bafter (?:an? |the )?(?:[a-z]+ )?(?:tax|taxes|deductions?|expenses|costs|fees?|discounts?|rebates?)\b"
+)
+_PLUS = re.compile(r"\bplus\b|\band\b|\bwith\b|\+")
+_MINUS_RESULT = re.compile(
+    r"\b(?:leav(?:e|es|ing)|left|net|is|was|are|were|equals?|gives?|giving|makes?|being|=|comes? to|came to)\b|="
+)
+
+
+def closed_minus(sentence: Sentence) -> Iterator[Finding]:
+    """`assets of 920 less liabilities of 340 leave 580`: two values with `less` between them, and what is left."""
+    values = values_alike(sentence, 3, 6)
+    if not values:
+        return
+    if values[0].group not in ("money", "plain", "unit") or any(each.hedge or each.value <= 0 for each in values):
+        return
+    gaps = [sentence.between(one, other) for one, other in itertools.pairwise(values)]
+    cues = [_MINUS.search(gap) is not None for gap in gaps]
+    if not any(cues) or all(cues) or _NOT_MINUS.search(sentence.skeleton):
+        return
+    # The result stands at the end that `less` does not join.
+    z, terms, result, signs = values[-1], values[:-1], gaps[-1], gaps[:-1]
+    if cues[-1]:
+        z, terms, result, signs = values[0], values[1:], gaps[0], gaps[1:]
+    if not _MINUS_RESULT.search(result) or not all(_MINUS.search(gap) or _PLUS.search(gap) for gap in signs):
+        return
+    told, real = plain(terms[0].value), terms[0].value
+    for gap, term in zip(signs, terms[1:], strict=True):
+        sign = "-" if _MINUS.search(gap) else "+"
+        told, real = f"{told} {sign} {plain(term.value)}", real + (-term.value if sign == "-" else term.value)
+    if real <= 0 or not 0.4 < z.value / real < 2.5 or abs(real - z.value) <= sum(blur_of(each) for each in values):
+        return
+    yield finding_at("sum", z, f"{told} = {plain(real)}, not {z.text}.", meant=real, others=terms, probability=0.9)
+
+
+_NOT_MINUS = re.compile(
+    r"\b(?:per|each|compared|against|versus|vs|from|respectively|rose|fell|up|down|while|but|of which|including"
+    r"|average|percent|more|no less|not less|or less|much less)\b"
+)
 _PLUS_BEFORE = re.compile(
     r"\b(?:further|additional|another|extra|added|adding|bought|signed|gained|acquired) (?:the |an? )?$"
 )
@@ -66,10 +114,13 @@ _NOT_ADDED = re.compile(
 
 def closed_added(sentence: Sentence) -> Iterator[Finding]:
     """`15 more were bought, so that the 80 are now 95`: what was there, what was added, and what there is now."""
-    values = values_of(sentence)
-    if len(values) != 3 or any(not each.comparable(values[0]) or each.group != values[0].group for each in values):
-        return
-    if values[0].group == "percent" or not _NOW.search(sentence.skeleton) or _NOT_ADDED.search(sentence.skeleton):
+    values = values_alike(sentence, 3, 3)
+    if (
+        not values
+        or values[0].group == "percent"
+        or not _NOW.search(sentence.skeleton)
+        or _NOT_ADDED.search(sentence.skeleton)
+    ):
         return
     contexts = [context_of(sentence, each) for each in values]
     added = [
@@ -92,8 +143,14 @@ def closed_added(sentence: Sentence) -> Iterator[Finding]:
 
 
 _EACH = re.compile(
-    r"\b(?:(?:an?|one|the) [a-z]+ costs?|costs?[^.;]{1,20}\bso (?:an?|the)|each|every|apiece|per [a-z]+"
+    r"\b(?:(?:an?|one|the) [a-z]+ (?:costs?|holds?|contains?|has|weighs?|seats)|costs?[^.;]{1,20}\bso (?:an?|the)"
+    r"|each|every|apiece|per [a-z]+"
     r"|an? (?:day|week|hour|month|year|minute|piece|kilo|litre|person|head))\b"
+)
+_AT_PRICE = re.compile(
+    rf"{one(COUNT)} [a-z]+s at {one(MONEY)}(?: each| apiece)? (?:c[ao]mes? to|costs?|totals?|totalled|makes?|is|was"
+    rf"|were|are"
+    rf"|amounts? to|amounted to) {one(MONEY)}(?=[.,;)]|$| in all| in total| altogether)"
 )
 _MAKES = re.compile(
     r"\b(?:total\w*|in all|altogether|giving|gives?|makes?|making|mak|cost|costs|came to|comes to|so|is"
@@ -111,6 +168,9 @@ def closed_product(sentence: Sentence) -> Iterator[Finding]:
     """Three numbers, of which one is a product: `each of the 14 crates holds 12 jars, giving 168 jars`."""
     values = [each for each in sentence.quantities if each.group != "ordinal"]
     skeleton = sentence.skeleton
+    if len(values) == 3 and _AT_PRICE.search(skeleton) and not _NOT_PRODUCT.search(skeleton) and not values[0].hedge:
+        yield from _factors(values)
+        return
     if len(values) != 3 or not _EACH.search(skeleton) or not _MAKES.search(skeleton) or _NOT_PRODUCT.search(skeleton):
         return
     if any(each.group in ("year", "date", "clock", "percent") or each.hedge or each.value <= 1 for each in values):

@@ -27,7 +27,8 @@ _BRACKET = re.compile(
 )
 _OR = re.compile(
     rf"(?P<one>{_LIST})(?:, (?:or|i\.e\.,?)|,? (?:equal to|equivalent to|which is|that is|which equals|equals"
-    rf"|corresponding to|which are|or|or about|or roughly)| =|, (?=about |approximately |roughly |around |nearly"
+    rf"|corresponding to|which are|or|or about|or roughly)| =| [–—-](?= (?:about|approximately|roughly|around"
+    rf"|nearly|some) )|, (?=about |approximately |roughly |around |nearly"
     rf" )|[ ,]*/)"
     rf" ?{_HEDGE}(?P<other>{_LIST})(?P<end>.?)"
 )
@@ -37,7 +38,9 @@ _MONEY = re.compile(
     r"|$)"
 )
 _EQUAL = re.compile(r"=|\bequal|\bequivalent|\bi\.e\.|\bthat is\b|\bwhich is\b")
-_LINK = re.compile(r" or |=|/|, (?:about|approx|roughly|around|nearly)| (?:is|are|equals?|equivalent|corresponding) ")
+_LINK = re.compile(
+    r" or |=|/|(?:,| [–—-]) (?:about|approx|roughly|around|nearly)| (?:is|are|equals?|equivalent|corresponding) "
+)
 _OPEN_LIST = re.compile(rf"{one(ANY)}[ -]?(?:–|—|-|to|by|x|×|and|or|,)[ -]?$")
 _DIFFERENT_UNITS = {"hp", "bbl", "nmi", "kn", "atm", "au", "ly"}
 _RELATIVE = 0.012
@@ -82,13 +85,18 @@ def _compare(one_: Quantity, other: Quantity, is_equal: bool) -> Finding | None:
     if "nm" in (one_.unit, other.unit) and {one_.unit, other.unit} & {"km", "mi", "m"}:
         return None  # nautical miles
     # Misread: `6 ' 4 185 lb`, where the inches run into the next number, and `2 1⁄2 miles` with a space.
-    if len(one_.numerals) == 1 and " " in one_.numerals[0].text and one_.numerals[0].power == 0:
+    if (
+        len(one_.numerals) == 1
+        and " " in one_.numerals[0].text
+        and one_.text[:1].isdecimal()
+        and not one_.numerals[0].power
+    ):
         return None  # `3 250 metres` may be two numbers
     before = one_.before.rstrip(" \u200b\u00a0")
     if before.endswith(("'", "′", "’")) or (before[-1:].isdecimal() and any(mark in one_.text for mark in "⁄/½¼¾⅓⅔⅛")):
         return None
     mixed = len(other.numerals) > 1 or len(one_.numerals) > 1
-    values = converted(one_.value, one_.unit, other.unit)
+    values = _inverted(one_, other) or converted(one_.value, one_.unit, other.unit)
     if not _is_conversion(one_.unit, other.unit) and not (values and _same_amount(one_, other, values[0], is_equal)):
         return None
     # `6 weeks (42 days)` is a conversion, `3 days (12 hours)` says how long each took.
@@ -104,11 +112,14 @@ def _compare(one_: Quantity, other: Quantity, is_equal: bool) -> Finding | None:
     if not temperature and one_.value * other.value < 0:
         values = tuple(-value for value in values)  # a dash before a number, read as a sign
     best = min(values, key=lambda value: abs(value - other.value))
-    factor = abs(converted(1.0, one_.unit, other.unit, difference=True)[0])
+    steps = converted(1.0, one_.unit, other.unit, difference=True)
+    factor = abs(steps[0] if steps else best / one_.value)
     # The writer converted the first value and rounded or cut off; or converted the second and rounded the first.
     place = min(other.last_place, 5.0) if temperature else other.last_place
     # A round number may have been rounded, but not by a quarter of itself.
     place = max(min(place, 0.25 * abs(other.value)), 2 * other.half)
+    if abs(other.value) < 5 and other.half == 0.5:
+        place = 0.6  # nobody cuts off the half of a cup
     allowed = one_.half * factor + (other.slack if other.hedge else place) + _RELATIVE * abs(best)
     if one_.hedge and temperature:
         allowed += 5.0
@@ -120,6 +131,13 @@ def _compare(one_: Quantity, other: Quantity, is_equal: bool) -> Finding | None:
     meant = written_like(other, values[0])
     message = f"{one_.text} are {meant}, not {other.text}."
     return finding_at("conversion", other, message, meant=values[0], others=[one_])
+
+
+def _inverted(one_: Quantity, other: Quantity) -> tuple[float, ...]:
+    """Distance per volume as volume per distance: `35 mpg (6.7 L/100 km)`, by US and by imperial gallons."""
+    if {one_.unit, other.unit} != {"mi/gal", "L/(100*km)"} or one_.value <= 0:
+        return ()
+    return tuple(each / one_.value for each in (235.2146, 282.4809))
 
 
 def _same_amount(one_: Quantity, other: Quantity, value: float, is_equal: bool) -> bool:

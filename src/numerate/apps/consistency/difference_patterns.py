@@ -36,8 +36,15 @@ LIVES = [
 ]  # fmt: skip
 CLOCKS = [
     re.compile(
-        rf"{slot('a', CLOCK)}(?P<between>[a-z ,'’-]{{0,40}}?){slot('b', CLOCK)}(?P<gap>[a-z ,('’–-]{{0,45}}?){_D}"
+        rf"{slot('a', CLOCK)}(?P<between>[a-z ,'’–—-]{{0,40}}?){slot('b', CLOCK)}(?P<gap>[a-z ,('’–-]{{0,45}}?){_D}"
         rf"(?! (?:before|after|behind|ahead|ago|earlier|break|away|notice|delay|late\b))"
+    ),
+    re.compile(
+        rf"{_D}[ -](?:[a-z]+ ){{0,2}}?(?:trip|journey|ride|drive|crossing|session|meeting|class|film|show|concert"
+        rf"|lecture|exam"
+        rf"|course|shift|walk|tour|event"
+        rf"|hearing)\b(?P<gap>)[a-z ,]{{0,30}}?{slot('a', CLOCK)}(?P<between>[a-z ,–—-]{{1,40}}?)"
+        rf"{slot('b', CLOCK)}"
     ),
     re.compile(
         rf"\b(?:for|lasts|lasted|took|takes|an?|the|open|works?) {_D}(?P<gap>[a-z ,('’-]{{0,30}}?)\b(?:from|between) "

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, matches, rules, written_like
 from numerate.apps.consistency.changes import change_findings
-from numerate.apps.consistency.closed import closed_difference, closed_span
+from numerate.apps.consistency.closed import FLIGHT, closed_difference, closed_span
 from numerate.apps.consistency.difference_patterns import (
     CLOCKS,
     LIVES,
@@ -33,7 +33,7 @@ _OTHER_TIME = re.compile(
     r"|walk|extra|additional|more|another|only|each)\b"
 )
 _SPAN_WORD = re.compile(
-    r"open|last|tak|hour|after|total|journey|trip|shift|day|duration|long|for|or\b|ride|drive|run|period|spen|work"
+    r"open|last|tak|hour|after|total|journey|trip|shift|day|duration|long|for|or\b|ride|drive|run|period|spen|work|giv|mak"
 )
 _HALF_DAY = re.compile(r"[ap]\.?m", re.IGNORECASE)
 _SPANS = (
@@ -63,6 +63,7 @@ class Differences(Rule):
 
     title = "difference"
     help = "A difference or duration does not fit the two values or dates beside it."
+    least = 0
 
     def wants(self, tally: Tally, text: str) -> bool:
         """Three values, or two times and a value."""
@@ -124,6 +125,8 @@ class Differences(Rule):
             blur = _YEAR_DAYS
         if a.group == "clock":
             least = 2 / 1440 / unit_days
+        if unit_days > 3000:
+            least = 0.35  # decades and centuries are round
         slack = max(least, 0.1 * d.value if d.hedge else 0.0, d.half) + blur / unit_days
         if (unit_days < 20 and blur > 40) or not d.value / 4 <= expected <= d.value * 4:
             return
@@ -152,7 +155,7 @@ class Differences(Rule):
         if measure is None or dimension_name(d.unit or "") != "time" or measure.factors[0] > 3600:
             return
         gap = match["gap"]
-        if _OTHER_TIME.search(gap) or _OTHER_TIME.search(match["between"]):
+        if FLIGHT.search(sentence.skeleton) or _OTHER_TIME.search(gap) or _OTHER_TIME.search(match["between"]):
             return
         if gap.strip(" ,(–-") not in ("", "a", "an") and not _SPAN_WORD.search(gap):
             return

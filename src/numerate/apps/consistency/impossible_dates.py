@@ -54,6 +54,8 @@ _TODAY = re.compile(
     r"|closes|begins|starts)\b",
     re.IGNORECASE,
 )
+_LONG = re.compile(r"\s?(?:-?minutes?\b|min\b|hours?\b|long\b|into\b|mark\b|run\b|left\b|ratio\b)", re.IGNORECASE)
+"""Behind minutes and seconds: `25:40 long`."""
 _DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
 _WEEKDAY = re.compile(rf"\b(?P<weekday>{'|'.join(_DAYS)}),? (?:the )?{DATE.pattern}")
 _CELL_CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::\d{2})?")
@@ -63,7 +65,8 @@ _SCORE = re.compile(
 # `In June 31 people were arrested`, `around 31 June bugs`: the number counts what follows.
 _COUNTS = re.compile(
     r"\s+(?!(?:and|at|in|on|with|the|when|to|after|for|by|as|of|but|or|from|until|that|this|was|were|is"
-    r"|are|a|an|he|she|they|it|we|which|who)\b)[a-z]"
+    r"|are|a|an|he|she|they|it|we|which|who|each|every|next|this|last|because|if|while|instead|would"
+    r"|will|has|had|be|where|since|before|there|has|have|did|does|no|not|may)\b)[a-z]"
 )
 _BEFORE_DATE = re.compile(
     r"(?:\b(?:on|until|till|by|from|to|since|before|after|of|the|dated|and|between|through)|[,;(:–-])\s*$",
@@ -77,6 +80,7 @@ class ImpossibleDate(Rule):
 
     title = "impossible date"
     help = "There is no such day or time of the day."
+    least = 0
 
     def wants(self, tally: Tally, text: str) -> bool:
         """A late day of a month, a weekday, a numeric date or a time of the day."""
@@ -114,6 +118,8 @@ class ImpossibleDate(Rule):
                 yield _finding(sentence.offset, (start, end), text[start:end], message)
         if ":" in text and not _SCORE.search(text):
             for match in (_ANY_CLOCK if _TODAY.search(text) else _CLOCK).finditer(text):
+                if _LONG.match(text, match.end()):
+                    continue
                 hours, minutes = int(match[1]), int(match[2])
                 if (24 < hours < 30 and minutes < 60) or (hours <= 24 and 60 <= minutes < 100):
                     span = match.start(1) + (match[1][0] == " "), match.end()

@@ -81,6 +81,9 @@ _PATTERNS = [
     re.compile(
         rf"{_P}(?P<counted>)(?:, or |,? \(|, ){_HEDGE}{_A}(?:,|\))?(?P<far>) from (?:the |its |an? "
         rf"|[a-z-]+ ){{0,4}}?{_B}"),
+    re.compile(
+        rf"{_A}(?P<counted>) (?:on|from) (?:[a-z]+ ){{0,2}}?(?:revenues?|sales|turnover)(?: of)? {_B}(?P<far>{_FEW}),"
+        rf"? (?:for |giving |or |with )?an? (?:[a-z-]+ ){{0,2}}?margin of {_HEDGE}{_P}"),
     # Profit on revenue: `a margin of 12 %, with income of $30 million on revenue of $200 million`.
     re.compile(
 
@@ -149,13 +152,16 @@ _SWITCH = re.compile(
 
 
 def _share(sentence: Sentence, a: Quantity, b: Quantity, p: Quantity, is_off: bool) -> Finding | None:
-    if b.value < 3 or a.value < 0 or a.value > b.value or b.hedge or a.hedge or not a.comparable(b):
+    if b.value < 3 or a.value < 0 or a.value > b.value or not a.comparable(b):
+        return None
+    if b.hedge or a.hedge in ("over", "under") or (a.value < 1 and a.unit is None and a.value > 0):
         return None
     if a.group == "unit" and a.unit != b.unit:
         return None
     share = 1 - a.value / b.value if is_off else a.value / b.value
     blur = (a.half if a.unit is not None or (a.value > 999 and a.half > 0.6) else 0.0) / b.value
     blur += share * b.half / b.value if b.unit is not None else 0.0
+    blur += a.slack / b.value if a.hedge else 0.0
     slack = 2 * p.half + blur + (0.1 * share if p.hedge else 0.0)
     if abs(share - p.value) <= slack or p.hedge in ("over", "under"):
         return None

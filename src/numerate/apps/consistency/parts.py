@@ -87,15 +87,16 @@ _JOIN = re.compile(
     r"|\bon top of\b|\bto the\b|\()"
 )
 _STOP = re.compile(
-    r"\b(?:of which|of whom|of them|of these|including|includes?|included|than|compared|versus|vs|against"
-    r"|per|each|between|average|respectively|to|"
+    r"\b(?:of which|of whom|of them|of these|of it|of that|of this|including|includes?|included|than|compared"
+    r"|versus|vs|against|per|each|between|average|respectively|to|"
     r"until|rose|fell|ranked|aged|out of|times|up|down|but|if|by|at least|more|another|further|additional"
     r"|over|record)\b|\. "
 )
 _STOP_LINK = re.compile(
     r"\b(?:of which|of whom|of them|of these|including|includes?|included|than|compared|versus|vs|against"
     r"|per|each|average|but|if|out of|"
-    r"while|whereas|career|season|ranked|ago|since|minutes?|aged|despite|before|rest|year)\b|;|\. "
+    r"while|whereas|career|season|ranked|ago|since|minutes?|aged|despite|before|rest"
+    r"|(?<!last )(?<!this )(?<!that )year)\b|;|\. "
 )
 MAX_PARTS = 12
 
@@ -170,7 +171,8 @@ def totals_of(sentence: Sentence) -> Iterator[PartsAndTotal]:
                 and _PLURAL.search(behind)
                 and not _STOP_LINK.search(behind)
             ):
-                yield from _run(sentence, slots, at, 1, True)
+                # `a total of 56 medals, 15 cups and 16 titles` may be a list.
+                yield from _run(sentence, slots, at, 1, not at or " a total of " not in before or behind.count(" ") > 3)
             elif _APPOSED.match(behind) and not _ITEM.search(before):
                 yield from _run(sentence, slots, at, 1, False)
 
@@ -237,13 +239,24 @@ def _run(
             break  # `two sons, who got 300 acres and 450 acres`
         if each.unit is None and each.value < 1:
             return  # `one third-level college`
-        if last == at:
-            if step < 0 and _STOP_LINK.search(_ALL.sub(", ", gap)):
+        if not parts:
+            # What says that this is the total may name a season: `he ended the season on 34 goals`.
+            cue = _SUM_BEFORE.search(gap) if step < 0 else None
+            link = gap[: cue.start()] if cue is not None and _FINISHED.match(cue[0]) else gap
+            if step < 0 and _STOP_LINK.search(_ALL.sub(", ", link)):
                 break
+            if step < 0 and _is_container(sentence, each):
+                last = index
+                index += step
+                continue
+        elif gap == " to " and " vote" in skeleton:
+            pass  # `218 to 207, with 5 abstentions`
         elif "×" in gap or (")" in gap and "(" not in gap and step > 0) or _STOP.search(gap) or not _JOIN.search(gap):
             break
         elif _UNCOUNTED.search(gap):
             return  # a part without a number
+        if step > 0 and _OF_IT.match(skeleton, slots.ends[index]):
+            return  # a part of the part before it
         parts.append(index)
         last = index
         index += step
@@ -259,6 +272,16 @@ def _run(
     quantities = [sentence.quantities[each] for each in parts]
     head = skeleton[slots.ends[at] : slots.starts[parts[0]]] if step > 0 else ""
     yield PartsAndTotal(total, quantities, words, named, head, how or ("before" if step < 0 else "behind"), certain)
+
+
+_OF_IT = re.compile(r" of (?:it|that|this|which|whom)\b")
+_FINISHED = re.compile(r"(?:to |and |he |she |they |which |has |have |had )(?:finish|end|close|complete)")
+_CONTAINER = re.compile(r"\b(?:in|over|across|from|on|at|of|for) (?:the|all|all the|his|her|its|their|these|those) $")
+
+
+def _is_container(sentence: Sentence, quantity: Quantity) -> bool:
+    """Whether a number counts what the parts stand in: `21, 18 and 24 in the three rounds`."""
+    return quantity.unit is None and 1 < quantity.value < 20 and bool(_CONTAINER.search(quantity.before.lower()))
 
 
 def _is_kin(one: Quantity, other: Quantity) -> bool:

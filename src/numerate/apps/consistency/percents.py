@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, rules
 from numerate.apps.consistency.changes import change_findings
-from numerate.apps.consistency.closed import closed_factor, closed_percent
+from numerate.apps.consistency.closed import closed_factor, closed_percent, closed_result
+from numerate.apps.consistency.closed_totals import closed_share
 from numerate.apps.consistency.part_of_whole import share_findings
 
 if TYPE_CHECKING:
@@ -55,4 +56,9 @@ class Percents(Rule):
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Looks for changes with both values, shares with both counts, and doubling."""
         found = [*share_findings(sentence), *change_findings(sentence, "percent")]
-        yield from found or [*closed_percent(sentence), *closed_factor(sentence)]
+        yield from found or [
+            *closed_percent(sentence),
+            *closed_factor(sentence),
+            *closed_result(sentence),
+            *closed_share(sentence),
+        ]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, plain, rules
 from numerate.apps.consistency.closed_counts import closed_product
 from numerate.apps.consistency.quantities import COUNT, MONEY, UNIT, slot
-from numerate.numerals.unit_factors import dimension_name, measure_of
+from numerate.numerals.unit_factors import converted, dimension_name, measure_of
 from numerate.numerals.unit_tables import UNITS
 
 if TYPE_CHECKING:
@@ -31,7 +32,9 @@ _EACH = re.compile(
 )
 _SUM_CUE = re.compile(
     r"\b(?:total\w*|in all|altogether|makes?|making|comes? to|came to|cost|costs|is|was|paid|pays?|="
-    r"|earn\w*|spend\w*|amount\w*|or|i\.e\b|that is|giving|gives|for|sum|bill|spent|spends?|received?|course)\b|="
+    r"|earn\w*|spend\w*|amount\w*|or|i\.e\b|that is|giving|gives|for|sum|bill|spent|spends?|received?|course|logged"
+    r"|worked|covered|covers"
+    r"|produced?|produces|saved|saves|used?|uses|consumed?|made|complet\w+|walk\w*|drove|ran|cycled|read)\b|="
     r"|^, $|^: $|^ \($"
 )
 _MORE = re.compile(
@@ -45,7 +48,8 @@ _PER = re.compile(
     rf"(?P<gap>{_GAP}{{0,45}}?){slot('t', _VALUE)}"
 )
 _GROUPS = re.compile(
-    rf"{slot('n', COUNT)}(?: equal| full| whole)? (?P<thing>[a-z-]+s) of {slot('m', _VALUE)}(?P<item> (?!ma"
+    rf"{slot('n', COUNT)}(?: equal| full| whole| monthly| weekly| annual| daily| yearly"
+    rf"| quarterly)* (?P<thing>[a-z-]+s) of {slot('m', _VALUE)}(?P<item> (?!ma"
     r"k|giv|hold|contain|or |that )[a-z]+"
     rf")?(?: each)?(?P<gap>{_GAP}{{0,30}}?){slot('t', _VALUE)}(?P<noun> (?!in |al)[a-z]+)?"
     r"(?P<tail>(?: [a-z]+)?(?: in all| in total| altogether| all told))?"
@@ -95,6 +99,7 @@ class Products(Rule):
 
     title = "product"
     help = "A total, area or rate does not fit the numbers that it is the product or quotient of."
+    least = 3
 
     def wants(self, tally: Tally, text: str) -> bool:
         """Three values."""
@@ -148,6 +153,7 @@ def _priced(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
     tail = sentence.skeleton[match.end() : match.end() + 40]
     if (
         not x.comparable(t)
+        or n.before.endswith(("of the ", "of its "))
         or n.hedge
         or x.hedge
         or not _SUM_CUE.search(match["gap"])
@@ -185,8 +191,11 @@ def _per(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
 
 def _grouped(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
     n, m, t = (sentence.get(match, name) for name in "nmt")
+    sizes = converted(1.0, m.unit, t.unit) if m.unit and t.unit and m.unit != t.unit else ()
+    scale = 1.0 if m.comparable(t) else sizes[0] if len(sizes) == 1 else None
     cue = match["tail"] is not None or re.search(
-        r"\b(?:make|makes|making|hold|holds|give|gives|giving|contain\w*|total\w*|or|i\.e\b|that is)\b|=|\($",
+        r"\b(?:make|makes|making|hold|holds|give|gives|giving|contain\w*|total\w*|or|i\.e\b|that is|weigh\w*|costs?"
+        r"|seats?)\b|=|\($",
         match["gap"],
     )
     same = match["item"] is None or match["noun"] is None or _stem(match["item"]) == _stem(match["noun"])
@@ -196,13 +205,13 @@ def _grouped(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
         or _MORE.search(match["gap"])
         or n.value < 2
         or (m.unit is None and m.value < 2)
-        or not m.comparable(t)
+        or scale is None
         or n.hedge
         or m.hedge
-        or t.value < (m.value if m.unit is not None else max(n.value, m.value))
+        or t.value < (m.value * scale if m.unit is not None else max(n.value, m.value))
     ):
         return
-    yield from _found(t, n.value * m.value, 0.0, f"{plain(n.value)} x {m.text}", [n, m])
+    yield from _found(t, n.value * m.value * scale, 0.0, f"{plain(n.value)} x {m.text}", [n, m])
 
 
 def _divided(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
@@ -241,8 +250,9 @@ def _sized(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
     expected, blur = 1.0 / size.factors[0], 0.0
     for each, measure in zip(sides, measures, strict=True):
         expected *= each.value * (measure.factors[0] if measure is not None else 0.0)
-        blur += each.slack / each.value if each.value else 0.0
-    slack = expected * (blur + 0.012) + t.last_place / 2
+        blur += (each.slack / each.value) ** 2 if each.value else 0.0
+    # Whole metres are rounded, but the sides hardly all to one side.
+    slack = expected * (0.6 * math.sqrt(blur) + 0.012) + t.last_place / 2
     yield from _found(t, expected, min(slack, 0.2 * expected), " x ".join(each.text for each in sides), sides)
 
 

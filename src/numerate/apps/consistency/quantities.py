@@ -38,7 +38,7 @@ PLAIN, UNIT, PERCENT, MONEY, YEAR, DATED, CLOCK, ORDINAL = (
     _CLASSES[name] for name in ("plain", "unit", "percent", "money", "year", "date", "clock", "ordinal")
 )
 COUNT = PLAIN + _CLASSES["ratio"] + _CLASSES["other"]
-"""Numbers without a unit; those that the reader takes for a ratio or a code are among them."""
+"""Numbers without a unit; those that the reader takes for a ratio are among them."""
 ANY = "".join(_CLASSES.values())
 
 _OF_KIND = {
@@ -49,6 +49,7 @@ _TIME = re.compile(
     r"(?<![\d:.,$€£–—-])(\d{1,2})(?::(\d{2})(?::(\d{2}))?(?![\d:])(?:\s?([ap])\.?m\b\.?)?|\s?([ap])\.?m\b\.?)",
     re.IGNORECASE,
 )
+_HALF_DAYS = re.compile(r"[apAP]\.?[mM](?![a-zA-Z])")
 _HALF_DAY = re.compile(r"\d\s?[ap]\.?m\b", re.IGNORECASE)
 _SPACE = re.compile(r"\s+")
 _PRIVATE = re.compile("[\ue000-\uf8ff]")
@@ -56,7 +57,8 @@ _JOIN = re.compile(r"(?:,? and |, ?|[ -]?)$")
 _SPAN = re.compile(r" (?:and|to|until|till|through) | ?[–—-] ?")
 _HEDGES = (
     ("about", r"about|around|approximately|approx\.?|roughly|some|circa|ca?\.|~|≈|close to|an estimated|estimated|"
-              r"up to|or so|in the region of|an average of|average|averaging|somewhere|say|typically"),
+              r"(?<!add )(?<!adds )(?<!added )(?<!adding )(?<!sums )up to|or so|in the region of|an average of"
+              r"|average|averaging|somewhere|say|typically"),
     ("over", r"over|more than|at least|above|exceeding|in excess of|greater than|upwards of|well over|just over|>|≥|"
              r"no less than|no fewer than|a minimum of|beyond|past"),
     ("under", r"nearly|almost|under|less than|fewer than|below|at most|just under|just short of|not quite|<|≤|within|"
@@ -67,6 +69,22 @@ _HEDGE = re.compile(
     r"[\s(]*(?:the |an? |of |only |by |just |to )?[$€£¥]?\s*$",
     re.IGNORECASE,
 )
+_DASHES = ("-", "–", "—")
+_REFERENCES = frozenset([
+    "table", "tables", "figure", "figures", "fig", "fig.", "figs.", "section", "sections", "sec.", "chapter",
+    "chapters", "step", "steps", "line", "lines", "equation", "eq.", "eqs.", "theorem", "lemma", "remark",
+    "algorithm", "experiment", "experiments", "question", "item", "phase", "grade", "part", "volume", "vol.",
+    "episode", "season", "route", "highway", "interstate", "exit", "gate", "platform", "room", "channel", "flight",
+    "bus", "no.", "number", "nr.", "article", "rule", "appendix", "scenario", "version", "top", "big", "layer",
+    "block", "zone", "tier", "district", "ward", "leg", "heat", "lane", "lap", "apollo", "boeing", "airbus",
+    "windows", "problem", "task", "batch", "trial", "hole", "wave", "act", "scene", "verse", "psalm", "division",
+])  # fmt: skip
+"""Words before a number that names one of several things; `pages`, `rows` and `aged` begin ranges and are left out."""
+_SMALL_REFERENCES = frozenset([
+    "group", "cohort", "arm", "class", "sample", "run", "lot", "site", "case", "game", "row", "column", "page",
+    "level", "type", "category", "stage", "round", "model", "day", "week", "study", "option",
+])  # fmt: skip
+"""The same, for small numbers only: `the placebo group 80` counts."""
 _SMALLER = {"ft": "in", "lb": "oz", "stone": "lb", "h": "min", "min": "s", "year": "month", "d": "h", "yd": "ft"}
 
 
@@ -121,6 +139,8 @@ class Quantity:
     def last_place(self) -> float:
         """What its last digit that is not 0 is worth: 100 for 3,200, which may have been rounded to hundreds."""
         step = self.half * 2
+        if len(self.numerals) == 1 and "." in self.numerals[0].text:
+            return step  # `1.70 m` is not rounded to 1.7
         value = round(abs(self.value) / step) if math.isfinite(self.value) and step else 0
         if value == 0 or value > 1e15:
             return step
@@ -276,6 +296,8 @@ class Sentence:
             if (waiting and waiting[0].start < end) or start < taken:
                 continue
             group = _OF_KIND.get(numeral.kind, "unit" if numeral.unit is not None else "plain")
+            if numeral.unit is None and group in ("plain", "other") and self._is_name(numeral, group):
+                group = "ordinal"  # `Table 2`, `IL-2`: it names a thing and counts nothing
             if group in ("date", "clock") and numeral.unit is not None:
                 group = "unit"  # `17 March, 24 days`
             elif group == "date":
@@ -302,8 +324,25 @@ class Sentence:
             taken = end
             before = self.text[max(0, start - self.offset - 26) : start - self.offset]
             text = self.text[start - self.offset : end - self.offset]
-            yield Quantity(text, start, end, numeral.value, unit, group, (numeral,), before=before)
+            # Brackets of accounts are a sign in tables; in a sentence they are brackets: `defence ($54bn)`.
+            value = -numeral.value if text[0] == "(" and numeral.value < 0 else numeral.value
+            yield Quantity(text, start, end, value, unit, group, (numeral,), before=before)
         yield from waiting
+
+    def _is_name(self, numeral: Numeral, group: str) -> bool:
+        """Whether a number without a unit is a name: of a table, a day of a trial, a model."""
+        start, end = numeral.start - self.offset, numeral.end - self.offset
+        if not start:
+            return False
+        mark = self.text[start - 1]
+        if mark not in " \xa0":
+            # Numbers joined by a dash may be a score or a range: `214-198` is read as a code.
+            is_joined = mark in "-–—" or self.text[end : end + 1] in _DASHES
+            return group == "other" and not is_joined and self.text[max(0, start - 2) : start] not in (" (", "(")
+        word = self.text[max(0, start - 14) : start - 1].rpartition(" ")[2].lower().lstrip("(")
+        if numeral.value != int(numeral.value):
+            return False
+        return (word in _REFERENCES and numeral.value < 1000) or (word in _SMALL_REFERENCES and numeral.value < 32)
 
     def _dates_and_times(self) -> list[Quantity]:
         """Dates with a month's name and times of the day, which the reader gives as several numerals."""
@@ -312,7 +351,7 @@ class Sentence:
             date = read_date(match)
             if date is not None:
                 found.append(self._whole(match, "date", date.days, 1.0))
-        if ":" in self.text or _HALF_DAY.search(self.text):
+        if ":" in self.text or (_HALF_DAYS.search(self.text) and _HALF_DAY.search(self.text)):
             for match in _TIME.finditer(self.text):
                 hours, minutes = int(match[1]), int(match[2] or 0)
                 half = match[4] or match[5]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 from typing import TYPE_CHECKING
 
@@ -36,7 +37,7 @@ _LIMITS = [
 _BETWEEN = re.compile(
     rf"\b(?:between|range (?:was|is|of)|range:|ranged from|ranges from|ranging from|range from"
     rf"|range between|ranged between"
-    rf"|ranging between) {_A} (?:and|to) {_B}"
+    rf"|ranging between|(?:costs?|var(?:y|ies|ied)|prices? go|priced) from) {_A} (?:and|to) {_B}"
 )
 _AGED = re.compile(rf"\b(?:aged|ages|age range:?|pages?|pp\.|between ages|from ages) {_A}(?:–|—|-| to ){_B}(?![–—-])")
 _DASHED = re.compile(rf"(?<![–—-]){slot('a', UNIT)}[–—-]{slot('b', UNIT)}(?![–—-])")
@@ -66,7 +67,8 @@ _X = slot("x", COUNT + UNIT)
 _CENTRES = [
     re.compile(
         rf"\b(?:mean|median|average|averaged|averages|averaging)(?: [a-z]+){{0,4}}?,? (?:was |is |of |: ?)?{_X}"
-        rf"(?: [a-z]+)?(?:,| and|, and|, with a)? ?{_RANGED} {_A}{_DASH}(?:and )?{_B}"
+        rf"(?: [a-z]+)?(?:,| and|, and|, with a)?(?: (?:lay|lies|falls|fell|was|is) (?:within|in|inside) (?:an?|the))?"
+        rf" ?{_RANGED} {_A}{_DASH}(?:and )?{_B}"
     ),
     re.compile(
         rf"\b{_RANGED} {_A}(?: to | and |–|-){_B}(?: [a-z]+)?,? (?:with |and )?(?:an? |the )?(?:mean|median|average)"
@@ -93,14 +95,38 @@ _DAYS = re.compile(
     rf"\b(?:from|between|of|on) (?:the )?{slot('a', COUNT + ORDINAL)} ?(?:to|until|till|through|and|–|—"
     rf"|-) ?(?:the )?{slot('b', DATED)}"
 )
+_DASHED_DAYS = re.compile(rf"(?:(?<= )|(?<=\()|^){slot('a', COUNT)}[–—-]{slot('b', DATED)}(?![–—-])")
+_OF_MONEY = re.compile(
+    rf"(?<!increase )(?<!decrease )(?<!rise )(?<!fall )(?<!drop )(?<!decline )(?<!cut )(?<!reduction )"
+    rf"(?<!loss )(?<!losses )(?<!gains )(?<!gain )"
+    rf"\b(?:of|costs?|pays?|charges?|paying|costing|priced at"
+    rf"|for) {slot('a', MONEY)} to {slot('b', MONEY)}(?! (?:from|by))"
+)
 _BC = re.compile(r"\b(?:b\.?c|bce|ante|million years|ago|ma\b|before christ)")
 _SCALED = re.compile(r",? ?(?:thousand|m(?:il)?ln|million|b(?:il)?ln|billion|hundred|dozen|\d)|, ?[\ue000-\ue009]")
 _TWO_THINGS = re.compile(r"(?:difference|gap|ratio|distance|relation\w*|correlation|comparison|choice|contrast)s? $")
 _TIME_OF_DAY = re.compile(r" ?(?:[ap]\.?m\b|o.clock)")
+_OTHER_END = re.compile(
+    r"\b(?:allowed|permitted|legal|recommended|required|limit|possible|average (?:maximum|minimum|high|low)"
+    r"|mean (?:maximum"
+    r"|minimum)|annual|previous|age|sentence|speed|of the|in (?:january|july)|record|national|while|whereas|but|than)\b"
+)
+_IN_UNITS = re.compile(r" (?!(?:for|on|in|at|daily|weekdays|every|each|and|or|to|by|from|monday|if|when|only)\b)[a-z]")
 _REVERSED = re.compile(
     r"\b(?:reverse|descend|countdown|from top|respectively|down|versus|vs|won|lost|beat|score|defeat|ratio"
-    r"|odds|election|vote)"
+    r"|odds|election|vote|fell\b|falls\b|dropped\b|drops\b|cooled\b|cooling\b|declin|decreas)"
 )
+
+
+_CUES = (
+    "-", "–", "—", " to ", "etween", "ange", "from ", "From ", "age", "Age", "pp.", " CI", "(CI", "nterval",
+    "IQR", "iqr",
+    "imum", " min", "Min", " low", "Low", "erage", "ean ", "edian", "avg", "ormal", "eference", "imit", "arget", "norm",
+    "t least ", "fewer", "ess than", " and was ", " and ended ", " and closed ", " until ", "till ", "through ", "vary",
+    "varie", "ended ", "completed ", "finished ", "closed ", "dissolved ", "died ", "demolished ", "concluded ",
+    "abolished ", "discontinued ",
+)  # fmt: skip
+"""A range has one of these: words without their first letter, which may be a capital."""
 
 
 @rules.register("range")
@@ -109,12 +135,13 @@ class Ranges(Rule):
 
     title = "range"
     help = "A range begins above its end, or a value lies outside of its interval."
+    least = 0
 
     def wants(self, tally: Tally, text: str) -> bool:
-        """A number before a smaller one, or a value and its range."""
+        """A number before a smaller one and a word or dash of a range, or a value and its range."""
         return (
-            tally.falls
-            or (tally.times > 3 and "from " in text)
+            (tally.falls and any(cue in text for cue in _CUES))
+            or (tally.times > 2 and "from " in text)
             or (
                 tally.values > 2
                 and (
@@ -137,11 +164,18 @@ class Ranges(Rule):
         skeleton = sentence.skeleton
         for match in matches(skeleton, _LIMITS):
             yield from self._order(sentence, match)
-        if "between" in skeleton or "rang" in skeleton:
+        if "between" in skeleton or "rang" in skeleton or " from " in skeleton:
             for match in _BETWEEN.finditer(skeleton):
                 a, b = sentence.get(match, "a"), sentence.get(match, "b")
                 if _TIME_OF_DAY.match(skeleton, match.end("b")) or _TIME_OF_DAY.match(skeleton, match.end("a")):
                     continue
+                if (
+                    a.unit is None
+                    and max(a.value, b.value) <= 12
+                    and b.value < 8 <= a.value
+                    and not _IN_UNITS.match(skeleton, match.end("b"))
+                ):
+                    continue  # hours: `between 9 and 5`
                 if _TWO_THINGS.search(skeleton[: match.start()]):
                     continue
                 if _BC.search(skeleton) or _SCALED.match(skeleton, match.end("b")):
@@ -153,6 +187,9 @@ class Ranges(Rule):
             if _is_year(a) or a.unit == "s" or _BC.search(skeleton):
                 continue  # `the 1970-90s`, `15,000-12,000 years ago`
             if a.numerals[0].shared and a.value > 0:
+                yield from self._order(sentence, match, least=1.2)
+        for match in _OF_MONEY.finditer(skeleton) if skeleton.count(MONEY) > 1 else ():
+            if not _REVERSED.search(skeleton):
                 yield from self._order(sentence, match, least=1.2)
         for match in (
             _SHARED.finditer(skeleton)
@@ -192,13 +229,15 @@ class Ranges(Rule):
                 yield finding_at("range", low[0], message, others=high, probability=0.9)
         for match in _DATES.finditer(skeleton) if skeleton.count(DATED) > 1 else ():
             a, b = sentence.get(match, "a"), sentence.get(match, "b")
-            if a.value > b.value and all(re.search(r"[12]\d{3}", each.text) for each in (a, b)):
+            years = [re.search(r"[12]\d{3}", each.text) is not None for each in (a, b)]
+            if a.value > b.value and all(years):
                 yield from self._order(sentence, match)
-        if len(sentence.quantities) > 2 and (
-            "aver" in skeleton or "mean" in skeleton or "median" in skeleton or "avg" in skeleton
-        ):
+            elif years == [False, True] and _is_early(a, b):
+                message = f"The range begins with {a.text}, which is after its end {b.text}."
+                yield finding_at("range", a, message, others=[b], probability=0.9)
+        if "aver" in skeleton or "mean" in skeleton or "median" in skeleton or "avg" in skeleton:
             yield from self._extremes(sentence)
-        for match in _DAYS.finditer(skeleton) if DATED in skeleton else ():
+        for match in (*_DAYS.finditer(skeleton), *_DASHED_DAYS.finditer(skeleton)) if DATED in skeleton else ():
             yield from self._days(sentence, match)
         if "rang" in skeleton or "iqr" in skeleton:
             for pattern in (_CENTRE, *_CENTRES):
@@ -207,7 +246,9 @@ class Ranges(Rule):
 
     def _order(self, sentence: Sentence, match: re.Match[str], least: float = 1.0) -> Iterable[Finding]:
         a, b = sentence.get(match, "a"), sentence.get(match, "b")
-        if not _same(a, b) or a.value <= b.value * least or a.value == b.value:
+        # A unit at the end holds for both: `a minimum of 60 and a maximum of 45 km/h`.
+        is_shared = a.unit is None and a.group == "plain" and b.group == "unit"
+        if not (_same(a, b) or is_shared) or a.value <= b.value * least or a.value == b.value:
             return
         message = f"The range begins with {a.text}, which is more than its end {b.text}."
         yield finding_at("range", a, message, others=[b], probability=0.92)
@@ -227,7 +268,10 @@ class Ranges(Rule):
             [sentence.get(match, "q") for match in pattern.finditer(sentence.skeleton)]
             for pattern in (_LEAST, _MEAN, _MOST)
         ]
-        if any(len(each) > 1 for each in named) or len(named[1]) != 1 or not (named[0] and named[2]):
+        if any(len(each) > 1 for each in named) or len(named[1]) != 1 or not (named[0] or named[2]):
+            return
+        if not (named[0] and named[2]):
+            yield from self._extreme(sentence, named[1][0], (named[0] or named[2])[0], bool(named[0]))
             return
         low, mean, high = (each[0] for each in named)
         if not (_same(low, mean) and _same(mean, high)) or any(
@@ -238,6 +282,18 @@ class Ranges(Rule):
             return
         message = f"The average {mean.text} does not lie between {low.text} and {high.text}."
         yield finding_at("range", mean, message, others=[low, high], probability=0.9)
+
+    def _extreme(self, sentence: Sentence, mean: Quantity, end: Quantity, is_low: bool) -> Iterable[Finding]:
+        """An average beyond the one end that is told: `the average of 6.2 exceeds the maximum of 5.8`."""
+        words = sentence.skeleton
+        if mean is end or not _same(mean, end) or mean.hedge in ("over", "under") or _OTHER_END.search(words):
+            return
+        if len(sentence.quantities) > 3 or ("maximum" not in words and "minimum" not in words):
+            return
+        if mean.value >= end.value if is_low else mean.value <= end.value:
+            return
+        message = f"The average {mean.text} lies beyond the {'lowest' if is_low else 'highest'} value {end.text}."
+        yield finding_at("range", mean, message, others=[end], probability=0.9)
 
     def _interval(self, sentence: Sentence, match: re.Match[str], what: str) -> Iterable[Finding]:
         a, b = sentence.get(match, "a"), sentence.get(match, "b")
@@ -260,6 +316,12 @@ class Ranges(Rule):
             return  # another quantity
         message = f"{x.text} lies outside of {what} from {a.text} to {b.text}."
         yield finding_at("range", x, message, others=[a, b], probability=0.9)
+
+
+def _is_early(a: Quantity, b: Quantity) -> bool:
+    """Whether the end comes some months before the begin in the one year that is told; winters go over two years."""
+    begin, end = (datetime.date.fromordinal(int(each.value)) for each in (a, b))
+    return 0 < (begin.month * 31 + begin.day) - (end.month * 31 + end.day) < 124 and begin.month < 11
 
 
 def _is_year(quantity: Quantity) -> bool:

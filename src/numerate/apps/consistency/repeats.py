@@ -3,209 +3,20 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, rules
-from numerate.apps.consistency.quantities import COUNT, MONEY, PERCENT, PLAIN, UNIT, YEAR, one, slot
+from numerate.apps.consistency.mentions import BOUND, NOUNS, Mention, mentions_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from numerate.apps.consistency.quantities import Quantity, Sentence
     from numerate.apps.findings import Finding
 
 __all__ = ["Repeats", "is_slip"]
 
-_HEDGE = r"(?:(?:about|around|approximately|roughly|nearly|almost|over|some|only|just) )?"
-_OF = re.compile(rf"\b(?P<noun>(?:[a-z]+ )?[a-z]{{3,}}) of {_HEDGE}{slot('q', COUNT + MONEY + UNIT + PERCENT)}")
-_WAS = re.compile(
-    rf"\b(?P<noun>(?:[a-z]+ )?[a-z]{{4,}}) (?:is|was|were|totall?ed|reached) {_HEDGE}{slot('q', MONEY + UNIT + PLAIN)}"
-)
-_ADJECTIVE = re.compile(
-    rf"\b(?:is|was|stands|the|this|at|standing|measuring) {_HEDGE}{slot('q', UNIT)} (?P<noun>tall|long|wide"
-    r"|deep|high)\b"
-)
-_ADJECTIVE_BEFORE = re.compile(
-    rf"\b(?:the|this|its) {slot('q', UNIT)}[ -](?P<noun>tall|long|wide|deep|high)[ -](?P<thing>[a-z]{{4,}})\b"
-)
-_DONE = re.compile(
-    rf"\b(?P<noun>completed|founded|established|built|opened|incorporated|born|(?:its|the|his|her|their) (?:founding"
-    rf"|completion|opening|establishment|incorporation|birth)) in {slot('q', YEAR)}"
-)
-_WORTH = re.compile(
-    r"\b(?P<noun>[a-z]{3,}) (?:(?:is|was|were|are|worth|valued|priced|estimated|cost|costs|costing"
-    r"|fetched|raised|sold for|will cost|would cost) )+(?:at |for"
-    rf" )?{_HEDGE}{slot('q', MONEY)}"
-)
-# Verbs and things that name an attribute: `weighs 450 kg`, `its 540 employees`, `the 2,100-seat hall`.
-_VERBS = re.compile(
-    r"\b(?P<noun>weigh(?:s|ed)|employ(?:s|ed)|seats|seated|holds|accommodates|can seat|lasts|lasted|covers"
-    r"|covered|(?:is|was) home to)"
-    rf" {_HEDGE}{slot('q', UNIT + COUNT)}"
-)
-_OWNED = re.compile(
-    rf"\b(?:the|its|their|his|her|all|these|this) {_HEDGE}{slot('q', UNIT + COUNT)}[ -](?P<noun>employees|workers|staff"
-    rf"|residents|inhabitants|people|seats?|spectators|members|crew|students|pupils)\b"
-)
-_COUNTED = re.compile(
-    rf"(?<![–—-]){slot('q', PLAIN)} (?P<noun>[a-z]{{3,}}s|people|men|women|children)\b(?! of {one(PLAIN)})"
-)
-_SIZED = re.compile(rf"\b(?:the|its|this) {slot('q', MONEY)} (?P<noun>[a-z]{{3,}})\b")
-_NOUNS = {
-    "covers": "area",
-    "covered": "area",
-    "weighs": "weight",
-    "weighed": "weight",
-    "employs": "workforce",
-    "employed": "workforce",
-    "employees": "workforce",
-    "workers": "workforce",
-    "staff": "workforce",
-    "residents": "population",
-    "inhabitants": "population",
-    "is home to": "population",
-    "was home to": "population",
-    "people": "population",
-    "seats": "capacity",
-    "holds": "capacity",
-    "accommodates": "capacity",
-    "can seat": "capacity",
-    "seated": "capacity",
-    "seat": "capacity",
-    "spectators": "capacity",
-    "lasts": "duration",
-    "lasted": "duration",
-    "founding": "founded",
-    "completion": "completed",
-    "opening": "opened",
-    "establishment": "established",
-    "incorporation": "incorporated",
-    "birth": "born",
-    "tall": "height",
-    "high": "height",
-    "long": "length",
-    "wide": "width",
-    "deep": "depth",
-}
-_ARTICLES = re.compile(
-    r"^(?:the|an?|its|his|her|their|with|at|over|this|that|and|has|had|for|of|in|by|to|from|was|is|were) "
-)
-_CONTRAST = re.compile(
-    r"^for |\bincluding\b|\b(?:second|another|others?|sister|former|formerly|previous|previously|earlier|later|before"
-    r"|originally|initial|initially|"
-    r"increas\w*|grew|rose|fell|drop\w*|each|every|per|respectively|part|of these|of them|of whom|of which"
-    r"|additional|new|next|last|"
-    r"compared|instead|while|whereas|predecessor|successor|maximum|minimum|averages?|up to|first|third"
-    r"|fourth|model|types?|"
-    r"version|remaining|rest|fewer|then|now|today|until|since|estimated|planned|record|(?<!a )total|both|versus|vs"
-    r"|against|ago|prior|only)\b"
-)
-_PLACES = re.compile(r"\b(?:north\w*|south\w*|east\w*|west\w*|county|district|township|urban|metropolitan|rural)\b")
-_STRICTLY = re.compile(r"\b(?:the|its|this|all|with an?|at an?) $")
-_DEFINITE = re.compile(r"\b(?:the|its|this|all|these|those|with an?|at an?)(?: [a-z]+){0,2}? $")
-_MODIFIERS = frozenset(
-    [
-        "sample",
-        "net",
-        "operating",
-        "gross",
-        "annual",
-        "quarterly",
-        "pretax",
-        "taxable",
-        "seating",
-        "land",
-        "water",
-        "total",
-        "main",
-        "core",
-        "adjusted",
-        "consolidated",
-        "domestic",
-        "foreign",
-        "organic",
-        "recurring",
-        "standing",
-        "burning",
-        "melting",
-    ]
-)
-_BOUND = frozenset(
-    [
-        "population",
-        "capacity",
-        "height",
-        "length",
-        "area",
-        "crew",
-        "elevation",
-        "altitude",
-        "weight",
-        "width",
-        "depth",
-        "budget",
-    ]
-)
-"""Attributes that one thing has once."""
-_VAGUE = frozenset(
-    [
-        "total",
-        "number",
-        "average",
-        "rate",
-        "amount",
-        "series",
-        "list",
-        "range",
-        "score",
-        "value",
-        "period",
-        "distance",
-        "age",
-        "level",
-        "top",
-        "end",
-        "out",
-        "one",
-        "any",
-        "most",
-        "all",
-        "sum",
-        "maximum",
-        "minimum",
-        "size",
-        "loss",
-        "gain",
-        "cost",
-        "group",
-        "set",
-        "record",
-        "result",
-        "pair",
-        "team",
-        "part",
-        "lot",
-        "time",
-        "times",
-        "years",
-        "months",
-        "days",
-        "points",
-        "games",
-        "matches",
-        "goals",
-        "minutes",
-        "hours",
-        "seconds",
-        "episodes",
-        "people",
-        "tracks",
-        "copies",
-        "runs",
-    ]
-)
-_ATTRIBUTE = (*sorted(_BOUND), "tall", "high", "long", "wide", "deep", "seat", "employees", "residents", "inhabitants")
+_ATTRIBUTE = (*sorted(BOUND), "tall", "high", "long", "wide", "deep", "seat", "employees", "residents", "inhabitants")
 _BEGUN = (
     "completed",
     "Completed",
@@ -230,21 +41,6 @@ WINDOW = 8
 """Sentences back that a second mention is compared with."""
 
 
-@dataclass(slots=True)
-class _Mention:
-    key: str
-    quantity: Quantity
-    index: int
-    when: frozenset[float]
-    has_contrast: bool
-    is_definite: bool
-    is_other: bool = False
-    is_elsewhere: bool = False
-    thing: str | None = None
-    """The thing that has the quantity, where it stands behind it: `the 521 m long bridge`."""
-    words: str = ""
-
-
 @rules.register("repeated")
 class Repeats(Rule):
     """A quantity that a text tells twice has one value."""
@@ -256,12 +52,12 @@ class Repeats(Rule):
         """Compares each mention with the earlier ones of the same name."""
         if len(sentences) < 2:
             return
-        seen: dict[str, list[_Mention]] = {}
+        seen: dict[str, list[Mention]] = {}
         worth = _worth_comparing(sentences)
         for index, sentence in enumerate(sentences):
             if index not in worth:
                 continue
-            for mention in _mentions(sentence, index):
+            for mention in mentions_of(sentence, index):
                 for earlier in seen.get(mention.key, ()):
                     if index - earlier.index <= WINDOW and _contradict(earlier, mention):
                         first, second = earlier.quantity, mention.quantity
@@ -273,6 +69,10 @@ class Repeats(Rule):
                 seen.setdefault(mention.key, []).append(mention)
 
 
+_NO_VALUES = frozenset(("date", "time", "ordinal"))
+_TIMES = _NO_VALUES | {"year"}
+
+
 def _worth_comparing(sentences: Sequence[Sentence]) -> set[int]:
     """Sentences near each other with numbers of the same digits, or with the same attribute."""
     seen: dict[str, list[tuple[int, float]]] = {}
@@ -281,8 +81,8 @@ def _worth_comparing(sentences: Sequence[Sentence]) -> set[int]:
         is_begun = None
         for numeral in sentence.numerals:
             kind, value = numeral.kind, numeral.value
-            if kind in ("date", "time", "ordinal"):
-                continue
+            if kind in _NO_VALUES or (value < 10 and not numeral.power and value == int(value)):
+                continue  # one digit is never exchanged
             if kind == "year":
                 if is_begun is None:
                     is_begun = any(word in sentence.text for word in _BEGUN)
@@ -298,13 +98,16 @@ def _worth_comparing(sentences: Sequence[Sentence]) -> set[int]:
             earlier.append((index, value))
     last: dict[str, list[int]] = {}
     for index, sentence in enumerate(sentences):
-        if all(numeral.kind in ("year", "date", "time", "ordinal") for numeral in sentence.numerals):
+        for numeral in sentence.numerals:
+            if numeral.kind not in _TIMES:
+                break
+        else:
             continue
         text = sentence.text
         for word in _ATTRIBUTE:
             if word not in text:
                 continue
-            places = last.setdefault(_NOUNS.get(word, word), [])
+            places = last.setdefault(NOUNS.get(word, word), [])
             for at in places[-3:]:
                 if at != index and index - at <= WINDOW:
                     found |= {at, index}
@@ -339,57 +142,31 @@ def is_slip(one_: float, other: float) -> bool:
     )
 
 
-def _mentions(sentence: Sentence, index: int) -> Iterator[_Mention]:
-    skeleton = sentence.skeleton
-    quantities = sentence.quantities
-    when = frozenset(each.value for each in quantities if each.group in ("year", "date", "ordinal"))
-    contrasts = [match.start() for match in _CONTRAST.finditer(skeleton)]
-    elsewhere = _PLACES.search(skeleton) is not None
-    for pattern in (_OF, _WAS, _ADJECTIVE, _ADJECTIVE_BEFORE, _DONE, _COUNTED, _SIZED, _WORTH, _VERBS, _OWNED):
-        for match in pattern.finditer(skeleton):
-            noun = match["noun"]
-            # A word far away speaks of something else.
-            contrast = any(match.start() - 45 <= at <= match.end() + 12 for at in contrasts)
-            key = _key(noun) if pattern is _COUNTED else _NOUNS.get(noun) or _NOUNS.get(_key(noun)) or _key(noun)
-            quantity = sentence.get(match, "q")
-            definite = _DEFINITE.search(skeleton[: match.start()] + noun[: -len(key) or None])
-            if pattern is _DONE:
-                # `since its founding in 1878` is about the same thing.
-                is_same = noun[: -len(_key(noun))] in ("its ", "his ", "her ", "their ") and skeleton.startswith(
-                    "since "
-                )
-                contrast_ = contrast and not (is_same and _CONTRAST.search(skeleton, 6) is None)
-                yield _Mention(key, quantity, index, frozenset(), contrast_, True, False, elsewhere)
-            elif (key.split()[-1] not in _VAGUE or key.startswith("sample ")) and not (
-                pattern is _WAS and quantity.group == "plain" and quantity.value < 10
-            ):
-                # Counted things may be others: `86 patients`, `68 patients`; `all 68 patients` are the same.
-                other = pattern is _COUNTED and definite is None
-                strict = (
-                    pattern in (_SIZED, _OWNED, _ADJECTIVE_BEFORE)
-                    or _STRICTLY.search(skeleton[: match.start()] + noun[: -len(key) or None]) is not None
-                )
-                thing = match["thing"] if pattern is _ADJECTIVE_BEFORE else None
-                yield _Mention(key, quantity, index, when, contrast, strict, other, elsewhere, thing, skeleton)
-
-
 def _other_scale(a: Quantity, b: Quantity) -> bool:
     """Whether only the scale word differs: `$5 million` and `$5 billion`."""
     one_, other = a.numerals[0], b.numerals[0]
     return one_.power != other.power and min(one_.power, other.power) > 0 and one_.written == other.written
 
 
-def _key(noun: str) -> str:
-    """The last word of a name, with a word before it that changes what it means: `net loss`, `operating profit`."""
-    first, _, last = noun.rpartition(" ")
-    return f"{first} {last}" if first in _MODIFIERS else last
+_SUBJECT = re.compile(r"(?:the|an?|this|another) ([a-z-]+)(?: ([a-z-]+))?(?= |,)")
 
 
-def _contradict(earlier: _Mention, later: _Mention) -> bool:
+def _another_thing(earlier: Mention, later: Mention) -> bool:
+    """Whether the later sentence begins with a thing that the earlier one does not name: `the tunnel beside it`."""
+    subject = _SUBJECT.match(later.words)
+    if subject is None or not earlier.words:
+        return False
+    names = [each for each in subject.groups() if each]
+    return later.key not in names and not any(re.search(rf"\b{each}", earlier.words) for each in names)
+
+
+def _contradict(earlier: Mention, later: Mention) -> bool:
     a, b = earlier.quantity, later.quantity
     if a.value == b.value or a.group != b.group or not a.comparable(b) or later.index == earlier.index:
         return False
     if earlier.has_contrast or later.has_contrast or (earlier.when and later.when and earlier.when != later.when):
+        return False
+    if later.is_predicate and _another_thing(earlier, later):
         return False
     same = later.thing is not None and re.search(rf"\b(?:the|its|this) {later.thing}\b", earlier.words) is not None
     if not same and (earlier.is_elsewhere or later.is_elsewhere):
@@ -403,7 +180,7 @@ def _contradict(earlier: _Mention, later: _Mention) -> bool:
     if is_slip(a.value, b.value) or _other_scale(a, b):
         return True
     return (
-        later.key in _BOUND
+        later.key in BOUND
         and later.is_definite
         and not (a.hedge or b.hedge)
         and a.value <= 10 * b.value <= 100 * a.value

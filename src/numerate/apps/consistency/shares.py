@@ -40,7 +40,7 @@ _REST = re.compile(
 _NAME = r"(?: [a-z'’-]+){1,3}"
 # One list of shares with a name each, to the end of the sentence: `70% copper, 25% zinc and 15% nickel`.
 _PLAIN = re.compile(
-    r"(?:is|are|was|were|:|of|contain\w*|has|had|include\w*"
+    r"(?:is|are|was|were|:|of|contain\w*|has|had|include\w*|holds?|held"
     rf"|,) {_P}{_NAME}, {_P}{_NAME}(?:, {_P}{_NAME})*,? and {_P}{_NAME}\.?$"
     rf"|(?:is|are|was|were|:|,)(?: [a-z'’-]+){{1,3}} {_P},(?: [a-z'’-]+){{1,3}} {_P}(?:,(?: [a-z'’-]+){{1,3"
     rf"}} {_P})*,? and(?: [a-z'’-]+){{1,3}} {_P}\.?$"
@@ -48,6 +48,18 @@ _PLAIN = re.compile(
 _OPPOSED = re.compile(
     rf"{_P}(?: of [a-z ]+)? (?:voted )?(?:yes|for|in favou?r|agreed?|male|men|women"
     rf"|female)\b.*{_P}(?: of [a-z ]+)? (?:voted )?(?:no|against|disagreed?|female|women|men|male)\b"
+)
+_SEXES = re.compile(
+    rf"\b(?P<one>(?:wo)?men|(?:fe)?males?|boys|girls)\b [^.;\ue000-\uf8ff]{{0,40}}?(?:ma[dk]e?s? up|represent\w*"
+    rf"|account\w*"
+    rf"(?: for)?|comprised?|constituted?|were"
+    rf"|are) {_P}[^.;\ue000-\uf8ff]{{0,50}}?\band (?:the )?(?:wo)?m[ae]n\b [^.;]{{0,20}}?{_P}"
+)
+"""`men made up 62 % of the participants and women 48 %`"""
+_MIX = re.compile(
+    rf"\b(?:mixture|alloy|blend|solution|atmosphere|fabric|compound|mix) (?:is|was|contains|contained|consists of"
+    rf"|of|has)"
+    rf" {_P} [a-z]+,? and {_P} [a-z]+"
 )
 _FROM = re.compile(rf"{_P} (?:[a-z]+ )?from [a-z ]+, {_P} (?:[a-z]+ )?from [a-z ]+,? and {_P} (?:[a-z]+ )?from ")
 _OF_WHAT = re.compile(rf"{_P} of ")
@@ -60,7 +72,7 @@ _SEVERAL = re.compile(
     r"|up from|rose|fell|grew|growth|gain\w*|declin\w*|drop\w*|climb\w*|return\w*|improv\w*|"
     r"increase\w*|decrease\w*|while|whereas|but|each|accuracy|precision|recall|interest|speak\w*"
     r"|efficien\w*|rate|literacy|"
-    r"confidence|ci\b|at least|turnout|any race|alone or|higher|lower|than)\b|\([^)]*\(|between [\ue002]"
+    r"twice|another|confidence|ci\b|at least|turnout|any race|alone or|higher|lower|than)\b|\([^)]*\(|between [\ue002]"
 )
 
 
@@ -80,15 +92,17 @@ class Shares(Rule):
         skeleton = sentence.skeleton
         if skeleton.count(PERCENT) < 2:
             return
-        match = _LIST.search(skeleton)
+        match = _LIST.search(skeleton) or _SPLIT.search(skeleton)
         if match is None:
             return
         parts = sentence.within(match[0])
         parts = [part for part in parts if part.group == "percent"]
-        if len(parts) != skeleton.count(PERCENT) or any(part.value <= 0 or part.hedge for part in parts):
+        if len(parts) != skeleton.count(PERCENT) or any(
+            part.value <= 0 or part.hedge in ("over", "under") for part in parts
+        ):
             return
         whole = sum(part.value for part in parts)
-        slack = sum(2 * part.half for part in parts) + 0.004
+        slack = sum(2 * part.half + (0.02 if part.hedge else 0.0) for part in parts) + 0.004
         if not 1 + slack < whole < 1.35 or max(part.value for part in parts) >= 1:
             return
         # Shares that each come from something: `55% from services, 30% from goods and 20% from licences`.
@@ -97,8 +111,18 @@ class Shares(Rule):
             _REST.search(skeleton, match.start()) is not None
             or (len(parts) > 2 and skeleton.count(" from ") >= len(parts) and _FROM.search(skeleton))
             or (len(parts) > 2 and (_WHOLE.search(skeleton) or _PLAIN.search(skeleton)))
-            or (len(parts) == 2 and (_OPPOSED.search(skeleton) or _SPLIT.search(skeleton)))
+            or (
+                len(parts) == 2
+                and (
+                    _OPPOSED.search(skeleton)
+                    or _SPLIT.search(skeleton)
+                    or _SEXES.search(skeleton)
+                    or _MIX.search(skeleton)
+                )
+            )
         )
+        if ";" in sentence.skeleton and not _REST.search(skeleton, match.start()):
+            return  # another question
         if len(_OF_WHAT.findall(skeleton)) > 1:
             return  # each is a share of something else
         if not is_whole or _SEVERAL.search(skeleton):

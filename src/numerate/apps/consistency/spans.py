@@ -75,7 +75,7 @@ _SINCE = re.compile(
 _BREAK = re.compile(
     r"\b(?:and(?! (?:so|thus|lasted|took|ran)\b)|while|whereas|but|although|which|who|whose|when|again"
     r"|first|second|then|ago|every|each|per|or"
-    r"|experience|last|next|another|previous|more than"
+    r"|experience|pause|interruption|last|next|another|previous|more than"
     r"|with|since|where|late|early|earlier|before|old|aged|age|his wife|her husband|sentence\w*|prison"
     r"|contract|including|warranty|covered|follow|older|younger)\b"
 )
@@ -125,6 +125,9 @@ def spans_of(sentence: Sentence) -> Iterator[Span]:
                     yield Span(
                         sentence.get(match, "a"), sentence.get(match, "b"), sentence.get(match, "d"), match["far"]
                     )
+    for match in _ELDER.finditer(skeleton) if skeleton.count("born") > 1 else ():
+        a, b, d = (sentence.get(match, name) for name in "abd")
+        yield Span(*((a, b) if a.value < b.value else (b, a)), d, "")
     if " after" in skeleton or " before" in skeleton:
         for match in _SINCE.finditer(skeleton):
             if not _BREAK.search(match["far"]):
@@ -134,13 +137,18 @@ def spans_of(sentence: Sentence) -> Iterator[Span]:
                 yield Span(a, b, d, match["far"])
 
 
+_ELDER = re.compile(
+    rf"\bborn(?: [a-z]+)? (?:in|on) {slot('a', _TIME)}(?P<far>{_GAP}{{0,60}}?){_D} (?:older"
+    rf"|younger)\b(?P<far2>{_GAP}{{0,60}}?)"
+    rf"\bborn(?: [a-z]+)? (?:in|on) {slot('b', _TIME)}"
+)
 _BORN = re.compile(
     rf"\b(?:born|birth|founded|established|incorporated)(?: [a-z]+){{0,4}}?(?: on| in)? {slot('a', _TIME)}"
 )
 _OF_AGE = re.compile(
     r"\b(?:aged|age|at the age of|age of|turned|turns|at age|at just|is now|was just|was only|was|died at"
     rf"|at) (?:now |then |just |only |about )?{slot('d', COUNT + UNIT)}"
-    rf"(?:[ -]years?[ -](?:old|of age))?(?=[.,;)]|$| (?:in|on|when|at|as|after|by|years|and|she|he)\b)"
+    rf"(?:[ -]years?[ -](?:old|of age)| old| of age)?(?=[.,;)]|$| (?:in|on|when|at|as|after|by|years|and|she|he)\b)"
 )
 _OTHER_EVENT = re.compile(r"\b(?:which|that|whose|while|until|before|then|later|after|moved|where|since)\b|[;:]")
 

@@ -8,7 +8,8 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, matches, plain, rules
-from numerate.apps.consistency.closed_counts import closed_added, closed_rest
+from numerate.apps.consistency.closed_counts import closed_added, closed_minus, closed_rest
+from numerate.apps.consistency.closed_totals import closed_opposites, closed_total
 from numerate.apps.consistency.parts import totals_of
 from numerate.apps.consistency.quantities import COUNT, MONEY, ORDINAL, UNIT, one, slot
 from numerate.numerals.unit_factors import converted
@@ -67,11 +68,23 @@ _OPPOSED = [
     ((", ",), re.compile(rf"{_TOTAL}{_NOUN}, (?P<parts>{_Q}{_WORDS},? and {_Q}{_WORDS})(?=[.;)]|$)")),
 ]
 _AT_MOST = [
-    ((", of wh",), re.compile(rf"{_TOTAL}{_WORDS}, of wh(?:ich|om) {_PARTS}(?=[.;)]|$)")),
+    ((", of wh",), re.compile(rf"{_TOTAL}{_WORDS}, of wh(?:ich|om) {_ITEMS}(?=[.;)]|$)")),
+    # `we enrolled 240 adults; 118 were assigned to the drug and 132 to placebo`
+    ((" assigned ", " allocated ", " received ", " randomi"), re.compile(
+        rf"{_TOTAL}{_NOUN}(?: [a-z]+){{0,3}}?[;,:] (?:and )?{_PARTS}(?=[.;)]|$)")),
+    # `the 10-member board has six executive and five independent directors`
+    (("-member", "-person", "-man ", "-strong", "-seat", "-player", "-piece", "-bed", "-room",
+      "-car ", "-team"), re.compile(
+        rf"{_TOTAL}-(?:member|person|man|strong|seat|player|piece|bed|room|car|team)(?: [a-z]+){{1,3}}? (?:has|had"
+        rf"|includes|included|of|contains|counts|with) {_PARTS}(?=[.;)]|$)")),
+    # `a fleet of 85 aircraft includes 52 Airbus and 43 Boeing jets`
+    ((" has ", " had ", " include", " with ", " contains ", " counts "), re.compile(
+        rf"\b[a-z]+ of {_TOTAL}(?: [a-z]+)? (?:has|had|includes|included|with|contains|counts) {_PARTS}(?=[.;)]|$)")),
     ((' of them',), re.compile(
         rf"{_TOTAL}{_NOUN}(?: \w+){{0,3}}, (?P<parts>{_Q} of them{_WORDS},? and {_Q} of them{_WORDS})(?=[.;)]|$)")),
     (('of ', 'among '), re.compile(
-        rf"\b(?:of|among) (?:the |a total of |these |those |all |our )?{_TOTAL}{_NOUN}(?: \w+){{0,2}},"
+        rf"\b(?:of|among) (?:the |a total of |these |those |all |our |(?:the "
+        rf"|an? )?[a-z]+['’]s )?{_TOTAL}{_NOUN}(?: \w+){{0,2}},"
         rf" {_PARTS}(?=[.;)]|$)")),
     (('of ', 'among '), re.compile(
         rf"^(?:out )?(?:of|among) (?:the |these |those |all |our )?{_TOTAL}{_NOUN},? [a-z]+ [a-z]+"
@@ -102,14 +115,17 @@ _SAME_PLACE = re.compile(
     rf"^{_Q}(?: (?:{_WORD} )??(?:works?|worked|lives?|lived|resides?|stands?|stood|are|were|was|is|lies?|lay"
     rf"|came|comes?|went"
     rf"|located|based|employed|born|stationed|buried|sold|built|held|seated|housed|assigned|sent|died|shipped|voted"
-    rf"|enrolled|stored|arrived))* (?P<how>in|at|from|for|to|on)(?: the)? {_WORD}(?: {_WORD})*?,? and {_Q}(?:"
+    rf"|enrolled|stored|arrived|allocated|randomi[sz]ed))* (?P<how>in|at|from|for|to"
+    rf"|on)(?: the)? {_WORD}(?: {_WORD})*?,? and {_Q}(?:"
     rf" (?:are|were"
     rf"|work|live|went|came|voted))? (?P=how) "
 )
 _SLOT = re.compile("[\ue000-\ue009][\ue100-\uf8ff]")
 _PLACE = re.compile(r"(?: (?:are|were|came|come|live|lived|work|worked|is|was))? (from|in|at) ")
 _NEGATED = re.compile(r"\b(?:in|un|im|non-?|dis|ir|not )([a-z]{4,})\b")
-_ADJECTIVES = re.compile(rf"{_Q} [a-z-]+(?<!s)(?:, {_Q} [a-z-]+(?<!s))*,? and {_Q} [a-z-]+(?<!s)")
+_ADJECTIVES = re.compile(
+    rf"{_Q} [a-z-]+(?<!s)(?:, {_Q} [a-z-]+(?<!s))*,? and {_Q} [a-z-]+(?<!s)(?P<noun> [a-z]+s)?(?: (?:jets|members))?"
+)
 _PLURAL = re.compile(r"[a-z]{3,}s\b|\bpeople\b|\bmen\b|\bwomen\b|\bchildren\b")
 _NOT_WHOLE = frozenset(("plus", "and", "with", "including", "or"))
 _NAME = re.compile(rf"([a-z]+) {one(COUNT)}")
@@ -126,6 +142,11 @@ _OPEN = re.compile(
     r"|further|rest|remain|plus the|up to|from \d|out of|overlap|both|times|×)"
 )
 _COMPLETE = re.compile(r"\b(?:remaining|other|rest|remainder|leaving|which left)\b")
+_MAY_OVERLAP = re.compile(
+    r"\b(?:had|have|has|having|speak\w*|spoke|owne?d?|likes?|liked|plays?(?!-)|played|takes?|took|stud(?:y|ied)|reported|used?"
+    r"|experienced|knew|know|visited|read|both|also|suffered|complained|mentioned|said|cited|drank|watched|with|named|showed)\b"
+)
+"""Things that one may have or do together with another."""
 _SEX = re.compile(r"\b(?:fe)?males?|\b(?:wo)?m[ae]n\b|\bboys?\b|\bgirls?\b")
 
 
@@ -135,6 +156,7 @@ class Sums(Rule):
 
     title = "sum"
     help = "The parts that the text names do not add up to the total beside them."
+    least = 3
 
     def wants(self, tally: Tally, text: str) -> bool:
         """Three values."""
@@ -155,6 +177,9 @@ class Sums(Rule):
                 continue
             yield from self._sum(sentence, each.total, each.parts, each.words, each.named, each.how == "behind")
         yield from closed_rest(sentence)
+        yield from closed_minus(sentence)
+        yield from closed_total(sentence)
+        yield from closed_opposites(sentence)
         yield from closed_added(sentence)
         for match in matches(skeleton, _AFTER + _BEFORE):
             yield from self._equal(sentence, match)
@@ -188,7 +213,7 @@ class Sums(Rule):
         slack = _rounding(total, [scale * _slack(part) for part, scale in zip(parts, scales, strict=True)])
         if abs(whole - total.value) <= slack or (total.hedge == "over" and whole > total.value):
             return
-        if _another_sum(sentence, total, parts):
+        if _another_sum(sentence, total, parts) or (whole < total.value and _has_more_parts(sentence, len(parts))):
             return
         terms = " + ".join(plain(part.value) for part in parts)
         message = f"{terms} = {plain(whole)}, not {total.text}."
@@ -199,12 +224,27 @@ class Sums(Rule):
         whole = sum(part.value for part in parts)
         if not _may_add(parts, total) or whole <= total.value + _slack(total) + sum(map(_slack, parts)):
             return
-        if total.hedge == "over" or (_OPEN.search(match[0]) and not is_certain) or _another_sum(sentence, total, parts):
+        if (
+            total.hedge == "over"
+            or (_OPEN.search(match["parts"]) and not is_certain)
+            or _another_sum(sentence, total, parts)
+        ):
             return
         # `of the 250 employees, ...` begins a clause; `made up of 250 in loans, ...` is a part itself.
         before = sentence.skeleton[: match.start()].rstrip()
         begins = not before or before.endswith((",", ";", ":", "out", "that", "and"))
-        if not is_certain and not _exclusive(match["parts"], None if begins else ""):
+        if not is_certain and not (
+            _exclusive(match["parts"], None if begins or ";" in match[0] else "")
+            or _are_proper(sentence, parts)
+            or ("-" in match[0] and _is_one_noun(match["parts"]))
+            or (
+                begins
+                and len(parts) > 2
+                and whole <= 1.15 * total.value
+                and ";" not in match[0]
+                and not _MAY_OVERLAP.search(match[0])
+            )
+        ):
             return
         terms = " + ".join(plain(part.value) for part in parts)
         message = f"{terms} = {plain(whole)}, which is more than {total.text}."
@@ -221,7 +261,7 @@ def _may_add(parts: Sequence[Quantity], total: Quantity, *, share_unit: bool = F
         return False
     # A total far away from the sum is another kind of number: `9 men and 3 women in 1,200 matches in total`.
     whole = sum(part.value if bare else _value(part, total) or 0.0 for part in parts)
-    return 0.6 * whole <= total.value <= 1.7 * whole and all(part.value != total.value for part in parts)
+    return 0.65 * whole <= total.value <= 1.4 * whole and all(part.value != total.value for part in parts)
 
 
 def _value(part: Quantity, total: Quantity) -> float | None:
@@ -230,6 +270,19 @@ def _value(part: Quantity, total: Quantity) -> float | None:
         return part.value
     values = converted(part.value, part.unit or "", total.unit or "") if part.unit and total.unit else ()
     return values[0] if len(values) == 1 else None
+
+
+def _are_proper(sentence: Sentence, parts: Sequence[Quantity]) -> bool:
+    """Whether each part has a name of its own: `52 Airbus and 43 Boeing jets`, `12 Germans and 9 Swedes`."""
+    words = [sentence.text[part.end - sentence.offset :].split(None, 1)[:1] for part in parts]
+    names = {word[0].strip(".,;") for word in words if word and word[0][0].isupper()}
+    return len(names) == len(parts) > 1
+
+
+def _is_one_noun(parts: str) -> bool:
+    """Whether the parts are kinds of one thing: `six executive and five independent directors`."""
+    match = _ADJECTIVES.fullmatch(parts.strip(" ."))
+    return match is not None and match["noun"] is not None
 
 
 def _is_numbered(parts: str) -> bool:
@@ -257,6 +310,16 @@ def _another_sum(sentence: Sentence, total: Quantity, parts: Sequence[Quantity])
             if abs(sum(each.value for each in some) - total.value) <= _rounding(total, list(map(_slack, some))):
                 return True
     return False
+
+
+_CONTAINERS = re.compile(
+    rf"\b(?:over|in|on|across|during|for) (?:the |all |all the |its |their |his |her |these ){slot('n', COUNT + UNIT)}"
+)
+
+
+def _has_more_parts(sentence: Sentence, count: int) -> bool:
+    """Whether the sentence names more places of parts than it has parts: `340 and 410 of 1,050 over the four days`."""
+    return any(count < sentence.get(match, "n").value < 13 for match in _CONTAINERS.finditer(sentence.skeleton))
 
 
 def _rounding(total: Quantity, slacks: list[float]) -> float:
@@ -287,7 +350,7 @@ def _exclusive(parts: str, whole: str | None = None) -> bool:
     if whole is None and (_SAME_PLACE.search(parts) or _is_placed(parts)):
         return True
     # `30 questions, 18 multiple-choice and 14 open`: adjectives of the one noun.
-    if whole and _ADJECTIVES.fullmatch(parts.strip()) and _PLURAL.search(whole) and not others & _NOT_WHOLE:
+    if whole and _ADJECTIVES.fullmatch(parts.strip(" .")) and _PLURAL.search(whole) and not others & _NOT_WHOLE:
         return True
     for match in _NEGATED.finditer(parts):
         if match[1] not in others and (match[1] in words or match[1].rstrip("d") in words):

@@ -23,7 +23,10 @@ _HEDGE = (
     r"|only|just|some"
     r"|an average of|an estimated) )*"
 )
-_IS = r"(?: of|:|(?: of (?:the|its|this|an?) [a-z]+)? (?:is|was)) "
+_IS = (
+    r"(?: of|:|(?: (?:of|in|at|on|for|inside) (?:(?:the|its|this|an?) )?[a-z]+)?"
+    r" (?:is|was|are|were|reached|reaches|exceeds|exceeded|averages|averaged|hit)) "
+)
 _LENGTH = frozenset({"length"})
 _WHAT: dict[str, tuple[str, frozenset[str], str]] = {
     "weigh": (r"\bweigh(?:s|ed|ing|ed in at|s in at)? ", frozenset({"mass", "force"}), "a weight"),
@@ -31,14 +34,22 @@ _WHAT: dict[str, tuple[str, frozenset[str], str]] = {
     "height": (r"\b(?:height|altitude|elevation)" + _IS,
                frozenset({"length", "angle", "time", "pressure"}), "a height"),
     "length": (r"\blength" + _IS, frozenset({"length", "time", "data", "angle"}), "a length"),
+    "covered": (r"\b(?:covered|ran|swam|cycled|walked|covering) (?:a|the) (?:total )?distance of ",
+                _LENGTH, "a distance"),
     "distance": (r"\bdistance" + _IS, frozenset({"length", "time", "angle"}), "a distance"),
-    "width": (r"\b(?:width|diameter|radius|wingspan|thickness|depth)" + _IS,
-              frozenset({"length", "angle", "time", "frequency"}), "a length"),
-    "speed": (r"\b(?:speed|speeds|velocity)" + _IS, frozenset({"speed", "frequency", "angle"}), "a speed"),
+    "width": (r"\b(?:width|thickness)" + _IS, frozenset({"length", "angle", "time", "frequency"}), "a length"),
+    "depth": (r"\b(?:diameter|radius|wingspan|depth)" + _IS,
+              frozenset({"length", "angle", "data", "pressure"}), "a length"),
+    "spans": (r"\b(?:bridge|tunnel|viaduct|road|wall|fence) (?:spans|spanned|stretches|runs|extends) (?:for )?",
+              frozenset({"length", "angle", "time", "area"}), "a length"),
+    "speed": (r"\b(?:speed|speeds|velocity|speed limit)(?: here| there)?" + _IS,
+              frozenset({"speed", "frequency", "angle"}), "a speed"),
     "area": (r"\barea" + _IS, frozenset({"area", "length", "angle"}), "an area"),
     "volume": (r"\bvolume" + _IS, frozenset({"volume", "mass", "data", "energy", "area"}), "a volume"),
     "temperature": (r"\btemperatures?" + _IS,
                     frozenset({"temperature", "energy", "angle"}), "a temperature"),
+    "kept": (r"\btemperatures? (?:is|was|were|are) (?:kept|held|maintained|set|stable) (?:at|to) ",
+             frozenset({"temperature", "energy", "angle"}), "a temperature"),
     "temperature-change": (
         r"\btemperatures? (?:dropped|fell|rose|climbed|sank|reached|increased|decreased)(?: to| by)? ",
         frozenset({"temperature", "energy", "angle"}), "a temperature",
@@ -54,12 +65,13 @@ _WHAT: dict[str, tuple[str, frozenset[str], str]] = {
     ),
     "stands": (r"\b(?:stands|stood) (?=[^ ]+ (?:tall|high)\b)", frozenset({"length"}), "a height"),
     "capacity": (
-        r"\b(?:tank|bottle|barrel|jug|bucket|cup|pot|reservoir) (?:holds|held|can hold|contains) ",
-        frozenset({"volume", "mass", "energy", "time"}), "a volume",
+        r"\b(?:tank|bottle|barrel|jug|bucket|cup|pot|reservoir|bag|sack|box|jar|can|glass|carton|tub|container)"
+        r" (?:holds|held|can hold|contains) ",
+        frozenset({"volume", "mass", "energy", "time", "data"}), "a volume",
     ),
     "took": (
         r"\b(?:flight|journey|trip|drive|race|game|meeting|voyage|ride|construction|concert|lecture) (?:took|takes) ",
-        frozenset({"time"}), "a duration",
+        frozenset({"time", "volume", "energy", "mass"}), "a duration",
     ),
     "drank": (r"\b(?:drank|drinks?|drinking|poured|pour) ", frozenset({"volume", "mass", "energy"}), "a volume"),
     "wind": (r"\bwinds?(?: of|:| reached| reaching) ", frozenset({"speed", "force", "angle", "pressure"}), "a speed"),
@@ -75,6 +87,11 @@ _WHAT: dict[str, tuple[str, frozenset[str], str]] = {
         r"\b(?:rainfall|precipitation|snowfall)" + _IS,
         frozenset({"length", "volume", "time", "area", "speed"}), "a depth of rain",
     ),
+    "event": (
+        r"\b(?:concert|lecture|meeting|film|speech|show|war|match|ceremony|course|treatment|exam|lesson|strike|storm"
+        r"|interview|operation|surgery|conference|festival) last(?:ed|s) (?:for )?",
+        frozenset({"time"}), "a duration",
+    ),
     "lasted": (r"\blast(?:ed|s) (?:for )?", frozenset({"time", "length"}), "a duration"),
 }  # fmt: skip
 _BEFORE = re.compile(
@@ -83,17 +100,23 @@ _BEFORE = re.compile(
     + slot("q", UNIT)
 )
 _CONTINUED = re.compile(r" ?(?:of |per |a (?:year|day|second|minute|hour)|/|\([^)]*\) ?(?:per|a|/))")
-_POURED = re.compile(r" of (?:water|milk|beer|wine|juice|tea|coffee|oil|fuel|blood|petrol|gas|air)\b(?! column)")
+_POURED = re.compile(
+    r" of (?:water|milk|beer|wine|juice|tea|coffee|oil|fuel|blood|petrol|gas|air"
+    r"|cement|sand|flour|rice|sugar|grain|salt|soil)\b(?! column)"
+)
 _STEMS = (
     "weigh", "mass", "height", "altitude", "elevation", "length", "distance", "width", "diameter", "radius",
     "wingspan", "thickness", "depth", "speed", "velocity", "area", "volume", "temperature", "duration", "time ",
-    "lasted ", "lasts ", "ran ", "walked ", "drove ", "drives ", "flew ", "travel", "swam ", "cycled ", "hiked ",
+    "lasted ", "lasts ", "spans ", "spanned ", "stretches ", "runs ", "extends ",
+    "ran ", "walked ", "drove ", "drives ", "flew ", "travel", "swam ", "cycled ", "hiked ",
     "jogged ", "rowed ", "sailed ", "marched ", "heated ", "cooled ", "warmed ", "boil", "melt", "freezes ",
     "bake", "frozen ",
     "chilled ", "took ", "takes ", "drank ", "drink", "pour", "wind", "stands ", "stood ", "hold", "held", "contains ",
     "pressure", "voltage", "frequency", "capacity", "rainfall", "precipitation", "snowfall",
 )  # fmt: skip
-_STEM = re.compile("|".join(_STEMS))
+_WORDS = (
+    *(each.strip() for each in _STEMS), "take", "tall", "long", "wide", "deep", "high", "thick", "heavy",
+)  # fmt: skip
 _ADJECTIVES = {
     "tall": (_LENGTH, "a height"), "long": (frozenset({"length", "time", "data", "angle"}), "a length"),
     "wide": (frozenset({"length", "angle"}), "a width"), "deep": (frozenset({"length", "time"}), "a depth"),
@@ -111,6 +134,10 @@ _AFTER = re.compile(
     rf"\b(?:is|are|was|were) {_HEDGE}{slot('q', UNIT)} (?P<what>{'|'.join(_ADJECTIVES)})\b(?! ?(?:-|enough))"
     rf"|{slot('q2', UNIT)}[ -](?P<what2>{'|'.join(_ADJECTIVES)})(?=[.,;)]|$| (?:and|with|at|when|by|but)\b)"
 )
+_TAKES = re.compile(
+    rf"\btakes? (?:[a-z]+ )?{_HEDGE}{slot('q', UNIT)} to (?P<what>walk|drive|reach|get|complete|finish|fly|read|cook"
+    r"|travel|cross|climb|build|arrive)\b"
+)
 _IN_LENGTH = re.compile(rf"{slot('q', UNIT)} in (?P<what>{'|'.join(_MEASURES)})\b")
 
 
@@ -119,7 +146,8 @@ def _before_units(skeleton: str) -> Iterator[re.Match[str]]:
     at = skeleton.find(UNIT)
     while at >= 0:
         begin = max(0, at - 70)
-        if _STEM.search(skeleton, begin, at):
+        window = skeleton[begin:at]
+        if any(stem in window for stem in _STEMS):  # faster than one pattern of all stems
             yield from _BEFORE.finditer(skeleton, begin, at + 2)
         at = skeleton.find(UNIT, at + 2)
 
@@ -130,10 +158,14 @@ class UnitFit(Rule):
 
     title = "unit does not fit"
     help = "A weight, length, speed, ... is given in a unit that measures something else."
+    least = 1
 
     def wants(self, tally: Tally, text: str) -> bool:
-        """A quantity with a unit."""
-        return tally.units > 0
+        """A quantity with a unit, and a word for what it measures."""
+        if not tally.units:
+            return False
+        low = text.lower()
+        return any(word in low for word in _WORDS)
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Compares nouns, verbs and adjectives with the unit beside them."""
@@ -147,6 +179,8 @@ class UnitFit(Rule):
         for match in matches(skeleton, ((tuple(_ADJECTIVES), _AFTER),)):
             name = "q" if match["q"] else "q2"
             yield from self._compared(sentence, match, *_ADJECTIVES[match["what"] or match["what2"]], name)
+        for match in matches(skeleton, (((" take",), _TAKES),)):
+            yield from self._compared(sentence, match, frozenset({"time", "energy", "volume", "length"}), "a duration")
         for match in matches(skeleton, (((" in ",), _IN_LENGTH),)):
             yield from self._compared(sentence, match, *_MEASURES[match["what"]])
 
@@ -157,6 +191,8 @@ class UnitFit(Rule):
         measured = dimension_name(quantity.unit or "")
         if measured is None or measured in allowed or any(n.confidence != "certain" for n in quantity.numerals):
             return
+        if measured == "time" and match.groupdict().get("what2") == "high":
+            return  # a record: `a six-month high`
         # `a speed of 15 m (49 ft) per year`, `the mass of one cubic metre of water`.
         if _CONTINUED.match(sentence.skeleton, match.end(slot_name)) and not _POURED.match(
             sentence.skeleton, match.end(slot_name)

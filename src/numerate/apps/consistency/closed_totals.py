@@ -1,0 +1,165 @@
+"""Sentences that have just the parts of one whole: a total with all other numbers as its parts, a part with its share.
+
+Where no other number stands in the sentence, the words between the numbers matter little: `With 72 in maths, 81 in
+physics and 64 in chemistry she came to 227 points`. A word for a total must stand beside the largest number.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from typing import TYPE_CHECKING
+
+from numerate.apps.consistency.base import finding_at, plain, written_like
+from numerate.apps.consistency.closed import blur_of, context_of, values_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.findings import Finding
+
+__all__ = ["closed_opposites", "closed_share", "closed_total"]
+
+_TOTAL_BEFORE = re.compile(
+    r"\b(?:total(?:s|led|ed|ling|ing)?|sum|altogether|in all|in total|together|combined|overall|add(?:s|ed|ing)? up to"
+    r"|amount(?:s|ed|ing)? to|(?:came|comes?|coming|bringing|brings|brought)(?: [a-z]+){0,4} to|making|makes|giving"
+    r"|gives?"
+    r"|(?:for|,) an? [a-z]+ of|tally of|these|all)(?: (?:of|to|is|was|the|an?|it|up|at|[a-z]+ of|[a-z]+))?[:,]? $"
+    r"|(?:,|;|:| [–—-]) (?:so|thus|hence|therefore)(?: [a-z]+){0,4} $|\b(?:amount due|bill|sum|invoice) (?:is|was"
+    r"|came to|comes to) $"
+)
+_TOTAL_BEHIND = re.compile(
+    r"(?: [a-z'’-]+){0,4}? (?:in all|in total|altogether|all told|combined|overall|together)(?=[.,;)]|$| (?:for"
+    r"|over|on)\b)"
+    r"|(?: [a-z'’-]+){0,3}? as a whole\b"
+)
+_NOT_PARTS = re.compile(
+    r"\b(?:of which|of whom|of them|of these|of those|of it|of that|among|including|includes?|included|than|compared"
+    r"|versus|vs|against|per|each|every|between|averag\w*|mean|median|respectively|until|rose|fell|grew|ranked|aged|times|"
+    r"more|another|further|additional|additionally|also|both|but|if|while|whereas|up from|down|from|at least|record"
+    r"|previous"
+    r"|other|others|some|several|season|career|since|ago|remaining|rest|after|before|approximately|ratio"
+    r"|out of|except|plus|minus|less|left|sold for|worth|priced|score[ds]?|beat|won|lost|led|margin|second only)\b"
+    r"|%|[×+]|\d ?[-–] ?\d| of (?:the|its|their|his|her|all) [\ue000-\ue009]"
+)
+_JOINED = re.compile(r",|\band\b|;|:|–|—")
+
+
+def closed_total(sentence: Sentence) -> Iterator[Finding]:
+    """The largest number has a word for a total, and all other numbers of the sentence are of its kind."""
+    values = values_of(sentence)
+    if not 3 <= len(values) <= 8:
+        return
+    begin = sentence.skeleton.find("\ue100") - 1
+    if _NOT_PARTS.search(sentence.skeleton, max(0, begin)):
+        return
+    total = max(values, key=lambda each: each.value)
+    parts = [each for each in values if each is not total]
+    if total is not values[-1] or any(each.hedge or each.value <= 0 for each in values):
+        return
+    if any(not _is_part(each, total) for each in parts):
+        return
+    before, behind = context_of(sentence, total)
+    if not (_TOTAL_BEFORE.search(before) or _TOTAL_BEHIND.match(behind)):
+        return
+    if any(":" in sentence.between(one, other) for one, other in itertools.pairwise(values[:-1])):
+        return
+    if not all(_JOINED.search(sentence.between(one, other)) for one, other in itertools.pairwise(values)):
+        return
+    whole = sum(each.value for each in parts)
+    slack = blur_of(total) + 1.7 * math.sqrt(sum(blur_of(each) ** 2 for each in parts))
+    if abs(whole - total.value) <= slack or not 0.8 < total.value / whole < 1.25 or _some_add_up(parts, total, slack):
+        return
+    terms = " + ".join(plain(each.value) for each in parts)
+    message = f"{terms} = {plain(whole)}, not {total.text}."
+    yield finding_at("sum", total, message, meant=whole, others=parts, probability=0.85)
+
+
+_OPPOSITES = re.compile(
+    r"\b(?:death|died|killed)\w*\b.*\b(?:surviv|recover)|\b(?:surviv|recover)\w*\b.*\b(?:death|died|killed)|\bpassed\b.*\bfailed\b"
+    r"|\bfailed\b.*\bpassed\b|\baccepted\b.*\brejected\b|\bpresent\b.*\babsent\b|\bpositive\b.*\bnegative\b"
+    r"|\bnegative\b.*\bpositive\b|\b(?:for|favou?r)\b.*\bagainst\b|\bcorrect\b.*\b(?:wrong|incorrect)\b"
+    r"|\bcompleted\b.*\bdropped out\b|\bemployed\b.*\bunemployed\b"
+)
+_WHOLE_BEFORE = re.compile(r"\b(?:of|among|out of|from) (?:the |all |its |these |those |a total of )?$")
+
+
+def closed_opposites(sentence: Sentence) -> Iterator[Finding]:
+    """`14 deaths among the 80 infected, and 76 survived`: two parts that exclude each other are more than the whole."""
+    values = values_of(sentence)
+    if len(values) != 3 or any(each.group != "plain" or each.hedge or each.value != int(each.value) for each in values):
+        return
+    whole = max(values, key=lambda each: each.value)
+    parts = [each for each in values if each is not whole]
+    if not _WHOLE_BEFORE.search(context_of(sentence, whole)[0]) or not _OPPOSITES.search(sentence.skeleton):
+        return
+    real = sum(each.value for each in parts)
+    if not whole.value < real <= 1.25 * whole.value or _NOT_OPPOSED.search(sentence.skeleton):
+        return
+    terms = " + ".join(plain(each.value) for each in parts)
+    message = f"{terms} = {plain(real)}, which is more than {whole.text}."
+    yield finding_at("sum", whole, message, others=parts, expected_at_least=real, probability=0.85)
+
+
+_NOT_OPPOSED = re.compile(
+    r"\b(?:each|per|respectively|both|than|another|more|twice|tests?|times|years?|votes? to|also)\b"
+)
+
+
+def _is_part(part: Quantity, total: Quantity) -> bool:
+    """Whether both have one unit, or the part leaves out a currency that its neighbours have."""
+    if part.comparable(total):
+        return part.group == total.group or {part.group, total.group} <= {"plain", "ratio", "other"}
+    return part.unit is None and total.group == "money" and part.value >= 0.05 * total.value
+
+
+def _some_add_up(parts: list[Quantity], total: Quantity, slack: float) -> bool:
+    """Whether some of the parts are the total already: then one of them is a subtotal."""
+    return any(
+        abs(sum(each.value for each in some) - total.value) <= slack
+        for count in range(2, len(parts))
+        for some in itertools.combinations(parts, count)
+    )
+
+
+_SHARE_BEFORE = re.compile(
+    r"(?:\b(?:or|i\.e\.,?|that is,?|representing|equal to|equivalent to|a share of|making up|represents?"
+    r"|represented|accounts? for|accounted for|made up|makes up|is|was|equals)|,|\() $"
+)
+_NOT_SHARE = re.compile(
+    r"\b(?:rose|fell|grew|increase\w*|decrease\w*|declin\w*|up|down|gain\w*|lost|growth|more|less|fewer|than|higher|lower|per"
+    r"|each|every|while|whereas|but|of which|of whom|of them|interest|yield|discount|off|tax|compared|versus"
+    r"|against|average"
+    r"|respectively|margin|another|other|additional|previous\w*|forecast|expected|target|since|turnout|stake|raised?|cut"
+    r"|including|only|under|aged?|years?|least|nearly|almost|roughly|doubl\w*|halv\w*|wom[ae]n|m[ae]n|male|female)\b|;"
+)
+
+
+def closed_share(sentence: Sentence) -> Iterator[Finding]:
+    """Two counts and one percentage of a whole: `a city of 200,000 has 15,000 students, 7.5 % of the population`."""
+    values = values_of(sentence)
+    if len(values) != 3 or _NOT_SHARE.search(sentence.skeleton):
+        return
+    shares = [each for each in values if each.group == "percent"]
+    others = [each for each in values if each.group != "percent"]
+    if len(shares) != 1 or not others[0].comparable(others[1]) or any(each.hedge or each.value <= 0 for each in values):
+        return
+    p, part, whole = shares[0], *sorted(others, key=lambda each: each.value)
+    before, behind = context_of(sentence, p)
+    if not behind.startswith(" of ") or not _SHARE_BEFORE.search(before) or whole.value < 20:
+        return
+    real = part.value / whole.value
+    blur = p.half + 0.002 + real * (blur_of(part) / part.value + blur_of(whole) / whole.value)
+    fits = (
+        real,
+        1 - real,
+        1 / real - 1,
+        part.value / (part.value + whole.value),
+        whole.value / (part.value + whole.value),
+    )
+    if any(abs(each - p.value) <= blur for each in fits) or not 0.4 < p.value / real < 2.5:
+        return
+    message = f"{plain(part.value)} of {plain(whole.value)} are {written_like(p, real)}, not {p.text}."
+    yield finding_at("percent", p, message, meant=real, others=[part, whole], probability=0.85)
