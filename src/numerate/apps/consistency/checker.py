@@ -59,7 +59,7 @@ class ConsistencyChecker:
 
     def _of_sentence(self, sentence: Sentence) -> Iterator[Finding]:
         tally, text = tally_of(sentence.numerals), sentence.text
-        if not tally.values and tally.times < 2 and not tally.late and ":" not in text:
+        if not tally.values and tally.times < 2 and not tally.late and ":" not in text and not _has_code(sentence):
             return  # a lone year: most sentences
         for rule in self._sentence_rules:
             if rule.wants(tally, text):
@@ -106,3 +106,8 @@ def _once(findings: Iterable[Finding]) -> list[Finding]:
         if key not in seen or finding.probability > seen[key].probability:
             seen[key] = finding
     return list(seen.values())
+
+
+def _has_code(sentence: Sentence) -> bool:
+    """Whether a number is an identifier to the reader, as an ordinal with a wrong ending is."""
+    return any(each.kind == "identifier" for each in sentence.numerals)
