@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 __all__ = ["SLIP_WEIGHTS", "SURPRISE", "log_probabilities", "slip_odds"]
 
 SLIP_WEIGHTS = {
-    "factor": 16.4, "separator": 20.1, "percent": 148.0, "exchanged": 60.0, "dropped": 81.5, "doubled": 148.0,
-    "digit": 0.165, "sign": 0.3, "unit": 121.0,
+    "factor": 150.0, "separator": 33.0, "percent": 150.0, "exchanged": 150.0, "dropped": 80.0, "doubled": 240.0,
+    "digit": 0.17, "sign": 0.3, "unit": 90.0,
 }  # fmt: skip
 """Weight of each slip against that of any other number of the same form, which has weight 1 for each e-fold of sizes.
 Fitted to slips that were planted in development texts (wiki, units, tatqa, market); they are no shares."""
-SURPRISE = 0.67
+SURPRISE = 1.0
 """How much of the surprise is added."""
 _MOST_BITS, _LEAST_LOG = 100.0, -1000.0
 
