@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,9 @@ from numerate.modeling.plausibility import hidden_numbers, reading_logs
 from numerate.modeling.slip_odds import SLIP_WEIGHTS, SURPRISE, slip_odds
 from numerate.modeling.written_forms import FORM_GROUPS, WrittenForms, last_places
 from numerate.numerals.slips import slip_readings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 TEXTS = [
     "In 1987 and 1990 the 23rd club of 1,500 men had 12 teams, 7 of them for 3.2% or $ 4.50.",
@@ -32,15 +36,15 @@ def probability_by_hand(counts: dict[str, dict[str, float]], group: str, written
     decimals = len(written.partition(".")[2])
     place = -decimals if decimals else len(written) - len(written.rstrip("0"))
     fifth, order = math.floor(5 * math.log10(abs(value))), math.floor(math.log10(abs(value)))
-    rows = [
-        (name, key.startswith("n"), *map(int, key.removeprefix("n").split(",")), count)
-        for name, table in counts.items()
-        for key, count in table.items()
-    ]
+    rows: list[tuple[str, bool, int, int, float]] = []
+    for name, table in counts.items():
+        for key, count in table.items():
+            first, last = key.removeprefix("n").split(",")
+            rows.append((name, key.startswith("n"), int(first), int(last), count))
 
-    def share(wanted: object, given: object, prior: float) -> float:
-        chosen = [row for row in rows if given(row)]  # type: ignore[operator]
-        hits = sum(row[4] for row in chosen if wanted(row))  # type: ignore[operator]
+    def share(wanted: Callable[[Any], bool], given: Callable[[Any], bool], prior: float) -> float:
+        chosen = [row for row in rows if given(row)]
+        hits = sum(row[4] for row in chosen if wanted(row))
         return (hits + 10 * prior) / (sum(row[4] for row in chosen) + 10)
 
     negative = value < 0
