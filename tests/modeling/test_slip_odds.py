@@ -12,6 +12,7 @@ from judging_models import facts, judging_model
 import numerate
 from numerate.apps.plausible import scores_of
 from numerate.config import ConfigError
+from numerate.modeling.number_calibration import NumberCalibration, alarm_measure
 from numerate.modeling.plausibility import hidden_numbers, reading_logs
 from numerate.modeling.slip_odds import SLIP_WEIGHTS, SURPRISE, slip_odds
 from numerate.modeling.written_forms import FORM_GROUPS, WrittenForms, last_places
@@ -131,3 +132,14 @@ def test_odds_of_a_model_grow_with_a_slip() -> None:
     assert "odds" not in scores_of(hidden)[0]
     readings, logs = reading_logs(hidden)
     assert logs.shape == (3, 1 + max(map(len, readings)))
+
+
+def test_alarms_fall_back_to_surprise_without_odds() -> None:
+    """Calibrations of earlier versions have neither scores nor counts for the odds."""
+    earlier = NumberCalibration(scores={"bits": {"all": (1.0, 2.0)}})
+    assert alarm_measure(earlier) == alarm_measure(None) == "bits"
+    assert alarm_measure(NumberCalibration(scores={"odds": {"all": (1.0, 2.0)}}, forms=forms())) == "odds"
+    with pytest.raises(ValueError, match="calibrate the model"):
+        alarm_measure(earlier, "odds")
+    with pytest.raises(ValueError, match="colour"):
+        alarm_measure(earlier, "colour")
