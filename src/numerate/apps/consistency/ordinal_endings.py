@@ -18,9 +18,9 @@ __all__ = ["OrdinalEnding", "wrong_endings"]
 
 _ORDINAL = re.compile(
     r"(?<![\w.,/:-])(?P<whole>[0-9]{1,3}(?:,[0-9]{3})++|[0-9]{1,15}+)(?P<decimals>\.[0-9]++)?"
-    r"(?P<ending>st|nd|rd|th)(?![\w.]\w)\b",
-    re.IGNORECASE,
+    r"(?P<ending>st|nd|rd|th|ST|ND|RD|TH)(?![\w.]\w)\b"
 )
+"""Not `232Th`, which is an isotope."""
 _MAY_HAVE_DECIMALS = re.compile(
     r"[ -](?:percentile|centile|quantile|decile|quintile|quartile|generation|order|power|root|magnitude|harmonic)",
     re.IGNORECASE,
