@@ -11,6 +11,7 @@ import functools
 import gzip
 import itertools
 import json
+import random
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -74,6 +75,13 @@ def passages(data: Path, split: str, most: int | None = None) -> Iterator[list[s
             count += 1
             if count == most:
                 return
+
+
+def drawn_passages(data: Path, split: str, most: int | None = None, seed: int = 0) -> list[list[str]]:
+    """Sentences of passages that are drawn from the whole split: neighbours in the file have the same subject."""
+    every = list(passages(data, split))
+    random.Random(seed).shuffle(every)
+    return every[:most]
 
 
 def table_rows(data: Path, held: set[str], leave_out: str, most: int | None = None) -> Iterator[list[str]]:

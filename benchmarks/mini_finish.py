@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 from mini_alarms import false_alarms
-from mini_corpus import TABLES, held_out_titles, lines_of, name_of, passages
+from mini_corpus import TABLES, drawn_passages, held_out_titles, lines_of, name_of, passages
 from mini_training import load_weights, put_weights
 from slips import DigitScores, detection, print_tables
 
@@ -20,6 +20,7 @@ from numerate.files import file_hash
 from numerate.heads.mixture import from_signed_log, signed_log
 from numerate.modeling.number_calibration import CALIBRATION_FILE, read_calibration
 from numerate.modeling.plausibility import UNIT, bits_of, hidden_numbers, interval_ends
+from numerate.modeling.written_forms import WrittenForms
 from numerate.records.row_text import row_texts
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def finish(options: argparse.Namespace) -> None:
     small = numerate.from_pretrained(output)
     most = options.held_out
     kept = _Kept(folder / "finish", {"held_out": most, "weights": file_hash(output / "number_model.safetensors")})
-    about, text = kept("calibration", lambda: calibrated(small, held_out_texts(data, "dev", most)))
+    about, text = kept("calibration", lambda: calibrated(small, held_out_texts(data, "dev", most), data))
     (output / CALIBRATION_FILE).write_text(text, encoding="utf-8")
     small.calibration = model.calibration = read_calibration(output)
     test = held_out_texts(data, "test", most)
@@ -104,23 +105,32 @@ class _Kept:
         return figures
 
 
-def calibrated(model: Any, dev: dict[str, list[str]]) -> tuple[str, str]:
-    """What a model was calibrated on, in words, and its calibration as JSON."""
+def calibrated(model: Any, dev: dict[str, list[str]], data: Path, passages_read: int = 20_000) -> tuple[str, str]:
+    """What a model was calibrated on, in words, and its calibration as JSON.
+
+    How numbers are written is counted in training texts, of which there are more.
+    """
+    train = [text for texts in passages(data, "train", passages_read) for text in texts]
+    train += [each["comment"] for each in lines_of(data / "units" / "train.jsonl.gz")]
+    kinds, find = model.processor.kinds, model.processor.reader.find
+    forms = WrittenForms.of(each for text in train for each in find(text) if kinds is None or each.kind in kinds)
     about = f"{len(dev['texts'])} dev sentences and {len(dev['rows'])} rows that no training saw"
-    calibrate(model, dev["texts"], rows=dev["rows"], about=about)
+    calibrate(model, dev["texts"], rows=dev["rows"], about=about, forms=forms)
     return about, model.calibration.to_json()
 
 
 def held_out_texts(data: Path, split: str, most: int) -> dict[str, list[str]]:
     """Sentences with numbers (`texts`) and without (`plain`) of a split, and rows of held-out tables (dev or test)."""
-    sentences = [text for texts in passages(data, split, most) for text in texts]
+    # The first passages of a split are of few subjects: a calibration to them does not hold for others.
+    some = drawn_passages(data, split, 2 * most) if split == "dev" else passages(data, split, most)
+    sentences = [text for texts in some for text in texts]
     with_numbers = [text for text in sentences if any(char.isdigit() for char in text)]
     units = [each["comment"] for each in lines_of(data / "units" / f"{split}.jsonl.gz")]
     plain = [text for text in sentences if not any(char.isdigit() for char in text)]
     rows = held_out_rows(data, most)
     half = len(rows) // 2
     return {
-        "texts": [*with_numbers[:most], *units[:most]], "plain": plain[:most],
+        "texts": [*with_numbers[: 2 * most if split == "dev" else most], *units[:most]], "plain": plain[:most],
         "rows": rows[:half] if split == "dev" else rows[half:],
     }  # fmt: skip
 

@@ -103,3 +103,14 @@ def _other_unit(text: str, numeral: Numeral, draw: random.Random) -> str | None:
         return None
     start, end = numeral.unit_span
     return text[:start] + _SPELLED[draw.choice(others)] + text[end:]
+
+
+def exchanged_at(right: str, wrong: str) -> str | None:
+    """Which digits before the point were exchanged: `first`, `middle` or `last` two of several, or `only` two."""
+    one, other = (re.sub(r"\D", "", text.partition(".")[0]) for text in (right, wrong))
+    places = [at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b]
+    if len(one) != len(other) or len(places) != 2:
+        return None
+    if len(one) == 2:
+        return "only"
+    return "first" if places[0] == 0 else "last" if places[1] == len(one) - 1 else "middle"

@@ -4,7 +4,9 @@
     python benchmarks/slips.py --model MODEL --blind ../shared/models/minilm-mlm --compare mog=FOLDER --json x.json
 
 One number of each held-out sentence (or row of a table) gets a slip; what is planted is read again, and a slip that
-changes nothing is left out. A method scores the number as it is written and with the slip. AUC is that of right against
+changes nothing is left out. The model's score is that of its alarms (`odds`), and a slip that turns an ordinal into one
+with a wrong ending (`23nd`), which no model reads as a number, is found by the rule `ordinal` of `numerate check`. A
+method scores the number as it is written and with the slip. AUC is that of right against
 wrong numbers; `found at 5 %` is the share of slips above the score that 5 % of the right numbers of the corpus exceed.
 `false alarms` is the share of right numbers that are reported at 5 % as the model was calibrated.
 """
@@ -22,14 +24,15 @@ from typing import TYPE_CHECKING, Any
 import harness
 import numpy as np
 import torch
-from mini_corpus import lines_of, passages
-from planted_slips import KINDS, planted
+from mini_corpus import drawn_passages, lines_of, passages
+from planted_slips import KINDS, exchanged_at, planted
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 import numerate
+from numerate.apps.consistency.ordinal_endings import wrong_endings
 from numerate.apps.documents import sentence_spans
 from numerate.apps.plausible import scores_of
-from numerate.modeling.number_calibration import MEASURES, group_of
+from numerate.modeling.number_calibration import MEASURES, alarm_measure, group_of
 from numerate.modeling.plausibility import HiddenNumbers, hidden_numbers
 from numerate.records.row_text import row_texts
 
@@ -40,8 +43,8 @@ if TYPE_CHECKING:
 
 CORPORA = ("wiki", "units", "market", "tatqa")
 RATES = (0.01, 0.05)
-MISSED = -1e6
-"""Score of a number that a method does not see."""
+MISSED, CERTAIN = -1e6, 1e6
+"""Scores of a number that a method does not see, and of one that a rule finds."""
 
 
 @dataclasses.dataclass
@@ -59,11 +62,14 @@ class Case:
         return self.numeral.kind == "quantity" and self.numeral.unit is None
 
 
-def held_out(data: Path, name: str, split: str, most: int | None = None) -> list[tuple[str, bool]]:
-    """Sentences of a corpus, and rows of its tables as text (True)."""
+def held_out(
+    data: Path, name: str, split: str, most: int | None = None, *, drawn: bool = False
+) -> list[tuple[str, bool]]:
+    """Sentences of a corpus, and rows of its tables as text (True); `drawn` gives any passages, not the first ones."""
     found: list[tuple[str, bool]] = []
     if name == "wiki":
-        found = [(text, False) for texts in passages(data, split, most) for text in texts]
+        some = drawn_passages(data, split, most) if drawn else passages(data, split, most)
+        found = [(text, False) for texts in some for text in texts]
     elif name in ("units", "market"):
         found = [(each["comment"], False) for each in lines_of(data / name / f"{split}.jsonl.gz")]
     elif name == "tatqa":
@@ -115,19 +121,21 @@ def _is_decimal(numeral: Numeral) -> bool:
 
 
 class ModelScores:
-    """Scores of a model with a sense of numbers, by one of `MEASURES`."""
+    """Scores of a model with a sense of numbers, by those of `MEASURES` that it is calibrated for."""
 
     def __init__(self, model: Any) -> None:
         self.model = model
         self.kinds = model.processor.kinds
+        self.forms = None if model.calibration is None else model.calibration.forms
+        self.measures = MEASURES if self.forms is not None else MEASURES[:3]
 
     def __call__(self, cases: Sequence[Case]) -> dict[str, tuple[np.ndarray, dict[str, np.ndarray]]]:
         """For each measure, the scores of the right numbers and of those with each slip (NaN where there is none)."""
-        right = {name: np.full(len(cases), MISSED) for name in MEASURES}
-        wrong = {name: {kind: np.full(len(cases), np.nan) for kind in KINDS} for name in MEASURES}
+        right = {name: np.full(len(cases), MISSED) for name in self.measures}
+        wrong = {name: {kind: np.full(len(cases), np.nan) for kind in KINDS} for name in self.measures}
         texts, starts = [case.text for case in cases], [case.numeral.start for case in cases]
         for hidden in hidden_numbers(self.model, texts, only=starts):
-            self._put(right, scores_of(hidden)[0], hidden.rows)
+            self._put(right, self._scores(hidden), hidden.rows)
             for kind in KINDS:
                 # A hidden number leaves nothing behind: the same distribution holds for what is planted there.
                 chosen = [at for at, row in enumerate(hidden.rows) if kind in cases[row].wrong]
@@ -136,13 +144,17 @@ class ModelScores:
                 new = [cases[hidden.rows[at]].wrong[kind][1] for at in chosen]
                 seen = [at for at, each in zip(chosen, new, strict=True) if self._sees(each)]
                 for at in chosen:
-                    for name in MEASURES:
-                        wrong[name][kind][hidden.rows[at]] = MISSED
+                    for name in self.measures:
+                        row = hidden.rows[at]
+                        wrong[name][kind][row] = CERTAIN if _has_wrong_ending(cases[row], kind) else MISSED
                 if seen:
                     some = _replaced(hidden, seen, [each for each in new if self._sees(each)])
-                    self._put({name: wrong[name][kind] for name in MEASURES}, scores_of(some)[0], some.rows)
+                    self._put({name: wrong[name][kind] for name in self.measures}, self._scores(some), some.rows)
         self._other_units(cases, wrong)
-        return {name: (right[name], wrong[name]) for name in MEASURES}
+        return {name: (right[name], wrong[name]) for name in self.measures}
+
+    def _scores(self, hidden: HiddenNumbers) -> dict[str, np.ndarray]:
+        return scores_of(hidden, self.forms)[0]
 
     def _other_units(self, cases: Sequence[Case], wrong: dict[str, dict[str, np.ndarray]]) -> None:
         """Another unit changes what the number is expected to be, so that the text is read again."""
@@ -150,15 +162,20 @@ class ModelScores:
         texts = [cases[row].wrong["unit"][0] for row in rows]
         for hidden in hidden_numbers(self.model, texts, only=[cases[row].numeral.start for row in rows]):
             places = [rows[row] for row in hidden.rows]
-            self._put({name: wrong[name]["unit"] for name in MEASURES}, scores_of(hidden)[0], places)
+            self._put({name: wrong[name]["unit"] for name in self.measures}, self._scores(hidden), places)
 
     def _sees(self, numeral: Numeral | None) -> bool:
         return numeral is not None and (self.kinds is None or numeral.kind in self.kinds)
 
-    @staticmethod
-    def _put(into: dict[str, np.ndarray], scores: dict[str, np.ndarray], rows: Sequence[int]) -> None:
-        for name in MEASURES:
+    def _put(self, into: dict[str, np.ndarray], scores: dict[str, np.ndarray], rows: Sequence[int]) -> None:
+        for name in self.measures:
             into[name][list(rows)] = scores[name]
+
+
+def _has_wrong_ending(case: Case, kind: str) -> bool:
+    """Whether the slip left an ordinal with a wrong ending."""
+    text, start = case.wrong[kind][0], case.numeral.start
+    return any(first <= start < last for first, last, _ in wrong_endings(text))
 
 
 def _replaced(hidden: HiddenNumbers, at: list[int], numerals: list[Any]) -> HiddenNumbers:
@@ -268,7 +285,7 @@ def figures_of(right: np.ndarray, wrong: dict[str, np.ndarray], chosen: np.ndarr
 
 def detection(
     model: Any, data: Path, *, corpora: Sequence[str] = CORPORA, most: int = 3000, seed: int = 0,
-    blind: DigitScores | None = None, others: dict[str, Any] | None = None, measure: str = "bits",
+    blind: DigitScores | None = None, others: dict[str, Any] | None = None, measure: str | None = None,
     train: int = 20_000, passages_read: int | None = None, blind_most: int | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     """Figures by corpus, method and slip; see the module.
@@ -278,13 +295,14 @@ def detection(
     """
     reader, kinds = model.processor.reader, model.processor.kinds
     histograms = _histograms(data, reader, kinds, train)
+    measure = alarm_measure(model.calibration, measure)
     result: dict[str, Any] = {}
     for name in corpora:
         cases = cases_of(held_out(data, name, "test", passages_read), reader, kinds, most, seed)
         every, plain = np.ones(len(cases), dtype=bool), np.array([case.is_plain for case in cases])
         methods: dict[str, tuple[np.ndarray, dict[str, np.ndarray]]] = {}
         scores = ModelScores(model)(cases)
-        methods |= {f"model ({each})" if each != measure else "model": scores[each] for each in (measure, *MEASURES)}
+        methods |= {f"model ({each})" if each != measure else "model": scores[each] for each in (measure, *scores)}
         for label, other in (others or {}).items():
             methods[label] = ModelScores(other)(cases)["bits"]
         for label, histogram in histograms.items():
@@ -292,6 +310,7 @@ def detection(
         result[name] = {
             "texts": len(cases), "plain": int(plain.sum()),
             "false_alarms": _false_alarms(model, cases, scores, measure),
+            "exchanged": _by_place(cases, *scores[measure]),
             "methods": {label: {"all": figures_of(*each, every), "plain": figures_of(*each, plain)}
                         for label, each in methods.items()},
         }  # fmt: skip
@@ -302,6 +321,26 @@ def detection(
                 "all": figures_of(*found, every[: len(some)]), "plain": figures_of(*found, plain[: len(some)]),
             }  # fmt: skip
     return result
+
+
+def _by_place(cases: Sequence[Case], right: np.ndarray, wrong: dict[str, np.ndarray]) -> dict[str, dict[str, float]]:
+    """AUC of exchanged digits by which of them were exchanged, for years, plain quantities and other numbers."""
+    found: dict[str, dict[str, float]] = {}
+    sorts = np.array(
+        ["year" if case.numeral.kind == "year" else "plain" if case.is_plain else "other" for case in cases]
+    )
+    pairs = [case.wrong.get("exchanged") for case in cases]
+    places = np.array([
+        (exchanged_at(case.numeral.text, pair[1].text) if pair is not None and pair[1] is not None else None) or ""
+        for case, pair in zip(cases, pairs, strict=True)
+    ])  # fmt: skip
+    for sort in ("year", "plain", "other"):
+        for place in ("only", "first", "middle", "last"):
+            mine = wrong["exchanged"][(sorts == sort) & (places == place)]
+            if len(mine) >= 5:
+                both = {"auc": auc(right, mine), "auc of its kind": auc(right[sorts == sort], mine)}
+                found[f"{sort}, {place}"] = both | {"slips": len(mine)}
+    return found
 
 
 def _of_histogram(histogram: Histogram, cases: Sequence[Case]) -> tuple[np.ndarray, dict[str, np.ndarray]]:
@@ -364,7 +403,7 @@ def main(given: Sequence[str] | None = None) -> None:
     parser.add_argument("--texts", type=int, default=3000, help="most texts of each")
     parser.add_argument("--blind", help="folder of a number-blind masked language model")
     parser.add_argument("--compare", action="append", default=[], metavar="NAME=FOLDER", help="another model")
-    parser.add_argument("--measure", default="bits", choices=MEASURES, help="score of the model's alarms")
+    parser.add_argument("--measure", choices=MEASURES, help="score of the model's alarms; its own by default")
     parser.add_argument("--passages", type=int, help="most passages of wiki that are read, for a trial")
     parser.add_argument("--train", type=int, default=20_000, help="training passages for the histograms")
     parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"), help="device of the models")

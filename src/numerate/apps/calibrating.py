@@ -17,6 +17,7 @@ from numerate.heads.mixture import from_signed_log, signed_log
 from numerate.metrics.conformal import FEWEST
 from numerate.modeling.number_calibration import CELL, MEASURES, NumberCalibration, fit_calibration, group_of
 from numerate.modeling.plausibility import BATCH_TOKENS, UNIT, hidden_numbers, interval_ends
+from numerate.modeling.written_forms import WrittenForms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -32,7 +33,7 @@ _BEHIND = re.compile(r".*\d", re.DOTALL)
 
 def calibrate(
     model: NumberModel, texts: Iterable[str], *, rows: Iterable[str] = (), about: str = "",
-    batch_tokens: int = BATCH_TOKENS,
+    batch_tokens: int = BATCH_TOKENS, forms: WrittenForms | None = None,
     progress: Callable[[int], Any] | None = None,
 ) -> NumberCalibration:  # fmt: skip
     """Fits what a model's alarms and intervals mean to texts that it was not trained on, and whose numbers are right.
@@ -45,6 +46,8 @@ def calibrate(
         rows: Held-out rows of tables, as `numerate.records.row_text` writes them; they are calibrated apart.
         about: What the texts are, in one line.
         batch_tokens: Tokens of one pass.
+        forms: How right numbers are written, counted in other texts; by default they are counted in these texts, and
+            what the model's calibration knows of other texts is kept as prior knowledge.
         progress: Called with the count of numbers after each pass.
 
     Raises:
@@ -56,10 +59,15 @@ def calibrate(
     every = list(texts)
     sentences = len(every)
     every += rows
+    counted = forms is None
+    if forms is None:
+        forms = WrittenForms.of(numeral for text in every for numeral in _judged_numerals(model, text))
+        if model.calibration is not None and model.calibration.forms is not None:
+            forms = model.calibration.forms.updated(forms)
     for hidden in hidden_numbers(model, every, batch_tokens=batch_tokens):
         middle, low, high = interval_ends(hidden.numbers)
         truth = signed_log(hidden.targets.values(), UNIT).double().cpu().numpy()
-        scores = scores_of(hidden)[0]
+        scores = scores_of(hidden, forms, counted=counted)[0]
         parts.append((truth, middle, low, high, *scores.values()))
         prefixes = [CELL if row >= sentences else "" for row in hidden.rows]
         kinds += [group_of(each, cell=bool(prefix)) for prefix, each in zip(prefixes, hidden.numerals, strict=True)]
@@ -72,8 +80,9 @@ def calibrate(
     truth, middle, low, high, *values = (np.concatenate(each) for each in zip(*parts, strict=True))
     scores: dict[str, np.ndarray] = dict(zip(MEASURES, values, strict=True))
     model.calibration = fit_calibration(
-        kinds, scores, truth, middle, low, high, interval_kinds=seen, about=about or f"{len(every):,} texts"
-    )
+        kinds, scores, truth, middle, low, high, interval_kinds=seen, about=about or f"{len(every):,} texts",
+        forms=forms,
+    )  # fmt: skip
     return model.calibration
 
 
@@ -97,6 +106,12 @@ def calibrate_files(model: NumberModel, paths: Sequence[str]) -> NumberCalibrati
             into += [unit.text for unit in units_of(document)]
     names = ", ".join(Path(path).name for path in paths)
     return calibrate(model, texts, rows=rows, about=names)
+
+
+def _judged_numerals(model: NumberModel, text: str) -> list[Numeral]:
+    """The numbers of a text that the model reads."""
+    kinds = model.processor.kinds
+    return [each for each in model.processor.reader.find(text) if kinds is None or each.kind in kinds]
 
 
 def seen_kinds(model: NumberModel, texts: Sequence[str], numerals: Sequence[Numeral], middle: np.ndarray) -> list[str]:

@@ -19,7 +19,7 @@ from numerate.apps.findings import Finding
 from numerate.apps.shown_texts import Unit, units_of
 from numerate.errors import BadInput
 from numerate.heads.mixture import from_signed_log, signed_log
-from numerate.modeling.number_calibration import group_of
+from numerate.modeling.number_calibration import alarm_measure, group_of
 from numerate.modeling.plausibility import (
     BATCH_TOKENS,
     UNIT,
@@ -27,9 +27,11 @@ from numerate.modeling.plausibility import (
     bits_of,
     check_can_judge,
     hidden_numbers,
+    reading_logs,
     slip_scores,
     tail_of,
 )
+from numerate.modeling.slip_odds import slip_odds
 from numerate.numerals.slips import SLIPS
 from numerate.numerals.style import render
 
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from numerate.apps.documents import Document
     from numerate.modeling.number_calibration import NumberCalibration
     from numerate.modeling.number_model import NumberModel
+    from numerate.modeling.written_forms import WrittenForms
     from numerate.numerals.numeral import Numeral
     from numerate.numerals.slips import SlipReading
 
@@ -74,6 +77,7 @@ class Judgement:
         median: What the model expected, in the units of `numeral.written`.
         interval: Its 90 % interval, calibrated.
         density: What it expected: `edges` of bins, in the same units, and their `shares`; None unless asked for.
+        odds: Evidence for a slip in bits, which also knows how numbers are written; NaN without a calibration of it.
     """
 
     row: int
@@ -86,6 +90,7 @@ class Judgement:
     median: float = math.nan
     interval: tuple[float, float] = (math.nan, math.nan)
     density: Mapping[str, Any] | None = None
+    odds: float = math.nan
 
     @property
     def probability(self) -> float:
@@ -101,7 +106,7 @@ class Judgement:
 
 
 def judgements(
-    model: NumberModel, texts: Sequence[str], *, measure: str = "bits", ratio: float = RATIO,
+    model: NumberModel, texts: Sequence[str], *, measure: str | None = None, ratio: float = RATIO,
     calibration: NumberCalibration | None = None, batch_tokens: int = BATCH_TOKENS, fast: bool = False,
     explain: float = 1.0, cells: bool = False, densities: bool = False,
 ) -> list[Judgement]:  # fmt: skip
@@ -110,7 +115,8 @@ def judgements(
     Args:
         model: A masked model with a trained number head.
         texts: Sentences, or rows as text.
-        measure: Which score `p` is made of: `bits`, `slip` or `tail`.
+        measure: Which score `p` is made of: `odds`, `bits`, `slip` or `tail`; by default `odds`, if the calibration has
+            it, and else `bits`.
         ratio: How much more probable another reading must be to be named.
         calibration: By default the model's own; without any, `p` is the tail.
         batch_tokens: Tokens of one pass.
@@ -123,6 +129,7 @@ def judgements(
         BadInput: The model cannot judge numbers.
     """
     calibration = model.calibration if calibration is None else calibration
+    measure = alarm_measure(calibration, measure)
     found: list[Judgement] = []
     wanted: list[int] | None = None
     if fast:
@@ -147,7 +154,8 @@ class PlausibilityChecker:
         false_alarms: Share of right numbers that may be reported; it holds for texts like those that the model was
             calibrated on. See `calibrate`.
         ratio: How much more probable another reading must be to be named as what was meant.
-        measure: Score of the alarm: `bits` (surprise), `slip` (evidence for one of the usual slips) or `tail`.
+        measure: Score of the alarm: `odds` (evidence for a slip, by size and by how numbers are written), `bits`
+            (surprise), `slip` (evidence by size alone) or `tail`; by default `odds`, if the calibration has it.
         fast: Ask only once for all numbers of a sentence, and again for those that are not plausible then.
         calibration: By default the model's own.
         batch_tokens: Tokens of one pass.
@@ -157,16 +165,18 @@ class PlausibilityChecker:
     """
 
     def __init__(
-        self, model: NumberModel, *, false_alarms: float = 0.05, ratio: float = RATIO, measure: str = "bits",
+        self, model: NumberModel, *, false_alarms: float = 0.05, ratio: float = RATIO, measure: str | None = None,
         fast: bool = False, calibration: NumberCalibration | None = None, batch_tokens: int = BATCH_TOKENS,
     ) -> None:  # fmt: skip
         if not 0 < false_alarms < 1:
             raise BadInput(f"false_alarms must lie between 0 and 1, got {false_alarms}")
         if not ratio > 1:
             raise BadInput(f"ratio must be above 1, got {ratio}")
-        if measure not in ("slip", "bits", "tail"):
-            raise BadInput(f"measure must be slip, bits or tail, got {measure!r}")
         check_can_judge(model)
+        try:
+            alarm_measure(model.calibration if calibration is None else calibration, measure)
+        except ValueError as error:
+            raise BadInput(str(error)) from None
         self.model, self.false_alarms, self.fast = model, false_alarms, fast
         self._options: dict[str, Any] = {
             "measure": measure, "ratio": ratio, "batch_tokens": batch_tokens, "fast": fast, "calibration": calibration,
@@ -198,23 +208,36 @@ class PlausibilityChecker:
         return found
 
 
-def scores_of(hidden: HiddenNumbers) -> tuple[dict[str, np.ndarray], list[list[SlipReading]], list[np.ndarray]]:
-    """Scores that grow with how odd a number is, and its readings with their gains."""
-    evidence, readings, gains = slip_scores(hidden)
+def scores_of(
+    hidden: HiddenNumbers, forms: WrittenForms | None = None, *, counted: bool = False
+) -> tuple[dict[str, np.ndarray], list[list[SlipReading]], list[np.ndarray]]:
+    """Scores that grow with how odd a number is, and its readings with their gains.
+
+    Args:
+        hidden: Numbers and what the model expected in their places.
+        forms: How right numbers are written, for the score `odds`, which is left out without it.
+        counted: Whether `forms` counted these numbers themselves.
+    """
+    found = reading_logs(hidden)
+    evidence, readings, gains = slip_scores(hidden, found)
     with np.errstate(divide="ignore"):
         tails = -np.log2(np.maximum(tail_of(hidden.numbers, hidden.targets), 1e-300))
     bits = np.clip(bits_of(hidden.numbers, hidden.targets), -1000.0, 1000.0)
-    return {"tail": tails, "bits": bits, "slip": evidence}, readings, gains
+    scores = {"tail": tails, "bits": bits, "slip": evidence}
+    if forms is not None:
+        scores["odds"] = slip_odds(hidden.numerals, readings, found[1], forms, counted=counted)
+    return scores, readings, gains
 
 
 def _judged(
     hidden: HiddenNumbers, measure: str, ratio: float, calibration: NumberCalibration | None, explain: float,
     rows: Sequence[int] | None = None, cells: bool = False, densities: bool = False,
 ) -> list[Judgement]:  # fmt: skip
-    scores, readings, gains = scores_of(hidden)
+    scores, readings, gains = scores_of(hidden, None if calibration is None else calibration.forms)
     kinds = [group_of(numeral, cell=cells) for numeral in hidden.numerals]
     tails = np.exp2(-scores["tail"])
     p = tails if calibration is None else calibration.p_values(measure, kinds, scores[measure])
+    odds = scores.get("odds", np.full(len(hidden), math.nan))
     least = math.log2(ratio)
     plain = _explained(hidden, kinds, p <= explain, calibration)
     found = []
@@ -225,7 +248,7 @@ def _judged(
         drawn = _density(hidden.numbers[at : at + 1]) if densities and p[at] <= explain else None
         found.append(
             Judgement(row, numeral, float(tails[at]), float(scores["bits"][at]), float(scores["slip"][at]),
-                      float(p[at]), named, median, (bottom, top), drawn)
+                      float(p[at]), named, median, (bottom, top), drawn, float(odds[at]))
         )  # fmt: skip
     return found
 
@@ -304,6 +327,7 @@ def _finding(each: Judgement, unit: Unit, document: Document) -> Finding | None:
         said = f"{numeral.text} looks like {SLIPS[best[0].slip]}: {meant} fits better, and {expected} would be usual."
     evidence = {
         "p": each.p, "tail": each.tail, "bits": round(each.bits, 2), "slip_bits": round(each.slip, 2),
+        **({} if math.isnan(each.odds) else {"odds_bits": round(each.odds, 2)}),
         "median": each.median, "interval_90": list(each.interval),
         "slips": [
             {"slip": reading.slip, "meant": reading.text(numeral), "ratio": ratio} for reading, ratio in usual

@@ -17,6 +17,7 @@ import numpy as np
 from numerate.config import Config, ConfigError
 from numerate.metrics.conformal import FEWEST, LEVELS, stretched, stretches, thresholds
 from numerate.modeling.folder_checks import ArtefactError, read_json
+from numerate.modeling.written_forms import WrittenForms  # noqa: TC001 - the config reads its type
 from numerate.numerals.numeral import KINDS
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ __all__ = [
     "MEASURES",
     "PLAIN",
     "NumberCalibration",
+    "alarm_measure",
     "fit_calibration",
     "group_of",
     "read_calibration",
@@ -43,8 +45,8 @@ ALL = "all"
 """The group of all kinds together, for kinds with too few held-out numbers."""
 CELL = "cell-"
 """Prefix of the groups of numbers in rows of tables, which are more or less surprising than those of sentences."""
-MEASURES = ("tail", "bits", "slip")
-"""Scores that grow with how odd a number is; see `numerate.modeling.plausibility`."""
+MEASURES = ("tail", "bits", "slip", "odds")
+"""Scores that grow with how odd a number is; see `numerate.modeling.plausibility` and `slip_odds`."""
 ALARMS = (
     1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.25, 0.2, 0.15, 0.12, 0.1, 0.08, 0.07, 0.06, 0.05, 0.04, 0.03, 0.025, 0.02,
     0.015, 0.01, 0.007, 0.005, 0.003, 0.002, 0.001, 0.0005, 0.0002, 0.0001,
@@ -66,6 +68,7 @@ class NumberCalibration(Config):
         stretch: Factors of the intervals at each of `LEVELS`, by kind.
         held_out: Number of held-out numbers by kind.
         about: What it was fitted to, in one line.
+        forms: How right numbers are written, for the score `odds`; None in calibrations of earlier versions.
 
     Example:
         >>> calibration = NumberCalibration(scores={"bits": {"all": tuple(float(i) for i in range(31))}})
@@ -78,6 +81,7 @@ class NumberCalibration(Config):
     stretch: dict[str, tuple[float, ...]] = field(default_factory=dict)
     held_out: dict[str, int] = field(default_factory=dict)
     about: str = ""
+    forms: WrittenForms | None = None
 
     def __post_init__(self) -> None:
         known = {*GROUPS, *(CELL + name for name in GROUPS)}
@@ -125,6 +129,7 @@ class NumberCalibration(Config):
 def fit_calibration(
     kinds: Sequence[str], scores: Mapping[str, np.ndarray], truth: np.ndarray, medians: np.ndarray,
     low: np.ndarray, high: np.ndarray, *, interval_kinds: Sequence[str] | None = None, about: str = "",
+    forms: WrittenForms | None = None,
 ) -> NumberCalibration:  # fmt: skip
     """The calibration of N held-out numbers.
 
@@ -137,6 +142,7 @@ def fit_calibration(
         high: (N, L) those of the upper ends.
         interval_kinds: Kind of each number as one sees it who knows the prediction only; by default `kinds`.
         about: What the numbers are, in one line.
+        forms: How they are written, if there are scores `odds`.
 
     Raises:
         ValueError: There are fewer than 30 numbers.
@@ -160,7 +166,7 @@ def fit_calibration(
         found = stretches(truth[mine], medians[mine], low[mine], high[mine])
         if found is not None:
             factors[name] = tuple(float(f"{each:.7g}") for each in found)
-    return NumberCalibration(scores=tables, stretch=factors, held_out=counts, about=about[:MAX_ABOUT])
+    return NumberCalibration(scores=tables, stretch=factors, held_out=counts, about=about[:MAX_ABOUT], forms=forms)
 
 
 def read_calibration(folder: Path) -> NumberCalibration | None:
@@ -176,6 +182,22 @@ def read_calibration(folder: Path) -> NumberCalibration | None:
         return NumberCalibration.from_dict(read_json(path, folder))
     except ConfigError as error:
         raise ArtefactError(f"{path}: {error}") from None
+
+
+def alarm_measure(calibration: NumberCalibration | None, measure: str | None = None) -> str:
+    """The score that alarms are made of: the wanted one, or `odds` if the calibration has it, else `bits`.
+
+    Raises:
+        ValueError: There is no such score, or the calibration does not have it.
+    """
+    known = [] if calibration is None else [*calibration.scores]
+    if measure is None:
+        return "odds" if "odds" in known and calibration is not None and calibration.forms is not None else "bits"
+    if measure not in MEASURES:
+        raise ValueError(f"measure must be one of {', '.join(MEASURES)}, got {measure!r}")
+    if measure == "odds" and alarm_measure(calibration) != "odds":
+        raise ValueError("measure 'odds' needs a calibration that has it: calibrate the model, or use 'bits'")
+    return measure
 
 
 def group_of(numeral: Numeral, *, cell: bool = False) -> str:

@@ -35,13 +35,15 @@ if TYPE_CHECKING:
     from numerate.numerals.numeral import Numeral
 
 __all__ = [
-    "UNIT", "HiddenNumbers", "bits_of", "check_can_judge", "hidden_numbers", "interval_ends", "slip_scores", "tail_of",
+    "UNIT", "HiddenNumbers", "bits_of", "check_can_judge", "hidden_numbers", "interval_ends", "reading_logs",
+    "slip_scores", "tail_of",
 ]  # fmt: skip
 
 UNIT = 1e-3
 """Unit of the signed logarithm in which densities are compared: sizes far above it count by their ratio."""
 BATCH_TOKENS = 4096
 """Tokens of one pass."""
+_LEAST_LOG = -1000.0
 _CHUNK = 1024
 """Texts that are sorted by length at once."""
 
@@ -149,30 +151,51 @@ def bits_of(numbers: NumberDistribution, targets: NumberTable) -> np.ndarray:
     return (-logs / math.log(2)).detach().double().cpu().numpy()
 
 
-def slip_scores(hidden: HiddenNumbers) -> tuple[np.ndarray, list[list[SlipReading]], list[np.ndarray]]:
+def reading_logs(hidden: HiddenNumbers) -> tuple[list[list[SlipReading]], np.ndarray]:
+    """What each number may have been before a slip, and log-densities of the signed logarithm.
+
+    Returns:
+        The readings of each number; and (N, 1 + W) log-densities of the number and of its readings, -1000 where there
+        are fewer readings. W is 0 for a head over written numbers, which has no density.
+    """
+    readings = [slip_readings(numeral) for numeral in hidden.numerals]
+    values = hidden.targets.values()
+    width = max((len(each) for each in readings), default=0) if hidden.numbers.is_density else 0
+    if not width:
+        return readings, -math.log(2) * bits_of(hidden.numbers, hidden.targets)[:, None]
+    ratios = np.full((len(readings), 1 + width), np.nan)
+    ratios[:, 0] = 1.0
+    for row, (numeral, each) in enumerate(zip(hidden.numerals, readings, strict=True)):
+        ratios[row, 1 : 1 + len(each)] = [reading.written / numeral.written for reading in each]
+    table = values[:, None] * torch.from_numpy(np.nan_to_num(ratios, nan=1.0)).to(values)
+    logs = (hidden.numbers.log_prob(table) + _widen(table)).detach().double().cpu().numpy()
+    return readings, np.where(np.isnan(ratios), _LEAST_LOG, logs)
+
+
+def slip_scores(
+    hidden: HiddenNumbers, found: tuple[list[list[SlipReading]], np.ndarray] | None = None
+) -> tuple[np.ndarray, list[list[SlipReading]], list[np.ndarray]]:
     """Evidence for a slip: how much more probable other readings of each number are than what stands there.
+
+    Args:
+        hidden: The numbers.
+        found: Their `reading_logs`, if they are known.
 
     Returns:
         (N,) binary logarithms of the sum over readings of share times density, divided by the density of what is
         written; the readings of each number; and the binary logarithm of each reading's own ratio, without its share.
     """
-    readings = [slip_readings(numeral) for numeral in hidden.numerals]
-    values = hidden.targets.values()
-    width = max((len(each) for each in readings), default=0)
-    if not width or not hidden.numbers.is_density:
+    readings, nats = reading_logs(hidden) if found is None else found
+    if nats.shape[1] == 1:
         none = [np.zeros(len(each)) for each in readings]
         return np.full(len(readings), -50.0), readings, none
-    ratios = np.ones((len(readings), width))
-    shares = np.zeros((len(readings), width))
-    for row, (numeral, each) in enumerate(zip(hidden.numerals, readings, strict=True)):
-        ratios[row, : len(each)] = [reading.written / numeral.written for reading in each]
+    logs = nats / math.log(2)
+    shares = np.zeros((len(readings), logs.shape[1] - 1))
+    for row, each in enumerate(readings):
         shares[row, : len(each)] = [reading.share for reading in each]
-    others = values[:, None] * torch.from_numpy(ratios).to(values)
-    table = torch.cat([values[:, None], others], dim=1)
-    logs = (hidden.numbers.log_prob(table) + _widen(table)).detach().double().cpu().numpy() / math.log(2)
     gains = np.clip(logs[:, 1:] - np.maximum(logs[:, :1], -1000.0), -1000.0, 1000.0)
     with np.errstate(divide="ignore"):
-        total = np.logaddexp2.reduce(gains + np.log2(shares), axis=1)
+        total = np.logaddexp2.reduce(np.where(shares > 0, gains + np.log2(shares), -np.inf), axis=1)
     return np.maximum(total, -50.0), readings, [gains[row, : len(each)] for row, each in enumerate(readings)]
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numerate.numerals.numeral import Numeral
 
-__all__ = ["OTHER_UNITS", "SLIPS", "Slip", "SlipReading", "slip_readings", "slips_of"]
+__all__ = ["OTHER_UNITS", "SLIPS", "Slip", "SlipReading", "slip_chance", "slip_readings", "slips_of"]
 
 SLIPS = {
     "factor": "a factor of ten",
@@ -170,6 +170,26 @@ def slip_readings(numeral: Numeral) -> list[SlipReading]:
     share = _WEIGHTS["unit"] / max(1, len(others))
     found += [SlipReading("unit", factor * written + more, share, unit=unit) for unit, factor, more in others]
     return [each for each in found if each.written != written]
+
+
+def slip_chance(reading: SlipReading, digits: int) -> float:
+    """The chance that a slip of this sort, made in the number that was meant, gives what stands there.
+
+    Unlike `share`, it says nothing of how usual the slip is, and is not divided among the readings.
+
+    Args:
+        reading: A reading of a number.
+        digits: How many digits stand there.
+
+    Example:
+        >>> [slip_chance(SlipReading(slip, 1.0, 0.1), 4) for slip in ("exchanged", "dropped", "sign")]
+        [0.333..., 0.2, 1.0]
+    """
+    pairs = max(digits - 1, 1)
+    chances = {"exchanged": 1 / pairs, "dropped": 1 / (digits + 1), "doubled": 1 / pairs, "digit": 1 / (9 * digits)}
+    if reading.slip == "factor":
+        return _POWERS.get(reading.power, 0.01)
+    return chances.get(reading.slip, 0.5 if reading.slip in ("percent", "unit") else 1.0)
 
 
 def slips_of(written: str, value: float) -> Iterator[Slip]:

@@ -40,6 +40,8 @@ def found(text: str) -> list[tuple[str, str, str | None]]:
         ("He reigned from 1990 to 2005, 25 years in all.", ("difference", "25 years", "15 years")),
         ("It was signed on 31 June 1912.", ("date", "31 June 1912", None)),
         ("He weighs 70 km and trains daily.", ("unit", "70 km", None)),
+        ("It was the club's 23nd season.", ("ordinal", "23nd", "23rd")),
+        ("The house is named after a 1.8th-century poet.", ("ordinal", "1.8th", None)),
         ("Of the 80 flats, 45 are sold and the remaining 25 are for rent.", ("sum", "80", "70")),
         ("Of the 250 employees, 140 work in Bern and 120 in Basel.", ("sum", "250", None)),
         ("One in five adults (25%) smokes.", ("percent", "25%", "20%")),

@@ -60,7 +60,7 @@ class ConsistencyChecker:
 
     def _of_sentence(self, sentence: Sentence) -> Iterator[Finding]:
         tally, text = tally_of(sentence.numerals), sentence.text
-        if not tally.values and tally.times < 2 and not tally.late and ":" not in text:
+        if not tally.values and tally.times < 2 and not tally.late and ":" not in text and not _has_code(sentence):
             return  # a lone year: most sentences
         for rule in self._by_values[min(tally.values, 4)]:
             if rule.wants(tally, text):
@@ -107,3 +107,8 @@ def _once(findings: Iterable[Finding]) -> list[Finding]:
         if key not in seen or finding.probability > seen[key].probability:
             seen[key] = finding
     return list(seen.values())
+
+
+def _has_code(sentence: Sentence) -> bool:
+    """Whether a number is an identifier to the reader, as an ordinal with a wrong ending is."""
+    return any(each.kind == "identifier" for each in sentence.numerals)
