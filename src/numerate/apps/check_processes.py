@@ -80,14 +80,17 @@ def _pool(processes: int) -> Iterator[ProcessPoolExecutor | None]:
         pool.shutdown(cancel_futures=True)
 
 
+_Found = tuple[list["Finding"], int]
+
+
 @dataclass
 class _Job:
-    """A document on its way: what the rules find comes from a worker or is here, what the model finds is here."""
+    """A document on its way: findings of rules and the count of numbers, from a worker or at hand, and the model's."""
 
     path: str
     document: Document
     piece: int
-    rules: Future[list[Finding]] | list[Finding]
+    rules: Future[_Found] | _Found
     judged: list[Finding]
 
 
@@ -154,7 +157,7 @@ class _Run:
         if self.pool is not None and is_alone:
             found = self.pool.submit(_work, document, self.options, piece)
         else:
-            found = checking.placed_findings(document, checkers, self.options, piece)
+            found = _found(document, checkers, self.options, piece)
         judged = []
         if self.model is not None:
             judged = checking.placed_findings(document, [self.model], self.options, piece)
@@ -164,11 +167,11 @@ class _Run:
         if isinstance(item, Problem):
             outcome.problems.append(item)
             return
-        rules = item.rules if isinstance(item.rules, list) else item.rules.result()
+        rules, numbers = item.rules.result() if isinstance(item.rules, Future) else item.rules
         found = checking.one_for_a_place([*rules, *item.judged])
         outcome.documents += 1
         outcome.findings += found
-        outcome.numbers += checking.count_numbers(item.document)
+        outcome.numbers += numbers
         if self.excerpts and (excerpt := excerpt_of(item.document, item.piece, found)) is not None:
             outcome.show(excerpt)
 
@@ -191,5 +194,10 @@ def _checkers(options: CheckOptions) -> list[Checker]:
     return checking.make_checkers(options)
 
 
-def _work(document: Document, options: CheckOptions, piece: int) -> list[Finding]:
-    return checking.placed_findings(document, _checkers(options), options, piece)
+def _work(document: Document, options: CheckOptions, piece: int) -> _Found:
+    return _found(document, _checkers(options), options, piece)
+
+
+def _found(document: Document, checkers: Sequence[Checker], options: CheckOptions, piece: int) -> _Found:
+    """Findings, and how many numbers there are: counted where they have been read, since reading them takes longest."""
+    return checking.placed_findings(document, checkers, options, piece), checking.count_numbers(document)

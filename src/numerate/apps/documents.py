@@ -22,7 +22,9 @@ DocumentKind = Literal["text", "table", "records"]
 # A mark, closing quotes and brackets, then space and something that may begin a sentence. Years, codes and names
 # may begin with a digit.
 _END = re.compile(
-    r"[.!?…][\"'”’)\]]*(?:\s+|$)(?=[\"'“‘(\[]*[A-ZÄÖÜÀ-ÝА-Я0-9#]|$)|\n[ \t]*\n\s*|\n(?=[ \t]*(?:[-*•]|\d+[.)])\s)"
+    # One set of first characters for all three, which the search skips to.
+    r"[.!?…\n](?:(?<=[^\n])[\"'”’)\]]*(?:\s+|$)(?=[\"'“‘(\[]*[A-ZÄÖÜÀ-ÝА-Я0-9#]|$)"
+    r"|(?<=\n)(?:[ \t]*\n\s*|(?=[ \t]*(?:[-*•]|\d+[.)])\s)))"
 )
 _ABBREVIATION = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|No|Nos|Inc|Corp|Co|Ltd|Jr|Sr|vs|approx|ca|cf|Fig|Figs|Tab|Eq|Sec|Vol|pp?|al|est|Gen"
