@@ -178,14 +178,18 @@ def mentions_of(sentence: Sentence, index: int) -> Iterator[Mention]:
     """All mentions of a sentence, which is the one number `index` of its text."""
     skeleton = sentence.skeleton
     quantities = sentence.quantities
-    when = frozenset(each.value for each in quantities if each.group in ("year", "date", "ordinal"))
-    contrasts = [match.start() for match in _CONTRAST.finditer(skeleton)]
-    weak = [match.start() for match in _WEAK_CONTRAST.finditer(skeleton)]
-    places = [match.start() for match in _PLACES.finditer(skeleton)]
+    when: frozenset[float] | None = None
+    contrasts, weak, places = [], [], []
     for pattern, classes, cues in _PATTERNS:
         if not any(each in skeleton for each in classes) or not any(cue in skeleton for cue in cues):
             continue
         for match in pattern.finditer(skeleton):
+            if when is None:  # most sentences have no mention
+                when = frozenset(each.value for each in quantities if each.group in ("year", "date", "ordinal"))
+                contrasts, weak, places = (
+                    [found.start() for found in words.finditer(skeleton)]
+                    for words in (_CONTRAST, _WEAK_CONTRAST, _PLACES)
+                )
             noun = match["noun"]
             if pattern is _WORTH and noun in _RATES:
                 continue  # `_WAS` has the word before it

@@ -73,29 +73,31 @@ _NO_VALUES = frozenset(("date", "time", "ordinal"))
 _TIMES = _NO_VALUES | {"year"}
 
 
+def _has_begun(sentence: Sentence) -> bool:
+    return any(word in sentence.text for word in _BEGUN)
+
+
 def _worth_comparing(sentences: Sequence[Sentence]) -> set[int]:
     """Sentences near each other with numbers of the same digits, or with the same attribute."""
-    seen: dict[str, list[tuple[int, float]]] = {}
+    seen: dict[str, list[tuple[int, float, bool]]] = {}
     found: set[int] = set()
     for index, sentence in enumerate(sentences):
-        is_begun = None
         for numeral in sentence.numerals:
             kind, value = numeral.kind, numeral.value
             if kind in _NO_VALUES or (value < 10 and not numeral.power and value == int(value)):
                 continue  # one digit is never exchanged
-            if kind == "year":
-                if is_begun is None:
-                    is_begun = any(word in sentence.text for word in _BEGUN)
-                if not is_begun:
-                    continue
             digits = f"{abs(value):.10g}".partition("e")[0].replace(".", "").replace("0", "")
             if len(digits) < 2 and not numeral.power:
                 continue
             earlier = seen.setdefault("".join(sorted(digits)), [])
-            for at, other in earlier:
+            is_year = kind == "year"
+            for at, other, was_year in earlier:
                 if other != value and index - at <= WINDOW:
+                    # Years are compared where something began in them; most years have no other of their digits.
+                    if (is_year and not _has_begun(sentence)) or (was_year and not _has_begun(sentences[at])):
+                        continue
                     found |= {at, index}
-            earlier.append((index, value))
+            earlier.append((index, value, is_year))
     last: dict[str, list[int]] = {}
     for index, sentence in enumerate(sentences):
         for numeral in sentence.numerals:
