@@ -11,7 +11,9 @@ import pytest
 from judging_models import judging_model
 
 from numerate.apps import play_parts
-from numerate.apps.play import _one_at_a_time, build_page, play
+from numerate.apps.fill import load_model
+from numerate.apps.play import build_page, play
+from numerate.apps.play_models import ModelProcesses, ModelsHere
 from numerate.apps.play_parts import (
     checked_html,
     densities_html,
@@ -78,15 +80,36 @@ def test_a_model_serves_one_request_at_a_time() -> None:
         inside.remove(number)
         return number
 
-    functions = [_one_at_a_time(pass_of_a_model) for _ in range(2)]  # different ones share the models
+    models = ModelsHere([judging_model()], ["one"])
+    models._answers = {"words": pass_of_a_model, "densities": pass_of_a_model}  # both share the models
     with ThreadPoolExecutor(8) as pool:
-        answers = list(pool.map(lambda k: functions[k % 2](str(k)), range(16)))
+        answers = list(pool.map(lambda k: models(("words", "densities")[k % 2], str(k)), range(16)))
     assert answers == [str(k) for k in range(16)] and max(most) == 1
+
+
+@pytest.mark.slow
+def test_models_in_processes_answer_alike_and_come_back(tmp_path: Path) -> None:
+    model = judging_model()
+    model.save_pretrained(tmp_path / "one")
+    processes = ModelProcesses([str(tmp_path / "one")], processes=1)
+    try:
+        asked = "densities", "It weighs [NUM] kg."
+        answer = processes(*asked)
+        assert "one" in answer and answer == ModelsHere([load_model(str(tmp_path / "one"))], ["one"])(*asked)
+        for process in processes._pool._processes.values():
+            process.kill()
+        assert processes(*asked) == answer
+        with pytest.raises(BadInput, match="at most"):
+            processes("densities", "[NUM] " * 3000)
+    finally:
+        processes.close()
+    with pytest.raises(BadInput, match="nowhere"):
+        ModelProcesses([str(tmp_path / "nowhere")])
 
 
 def test_gradio_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "gradio", None)
     with pytest.raises(BadInput, match=r"pip install 'numerate\[play\]'"):
-        build_page([judging_model()], ["one"])
+        build_page(ModelsHere([judging_model()], ["one"]))
     with pytest.raises(BadInput, match="at most two models"):
         play(["a", "b", "c"])

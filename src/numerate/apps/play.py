@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import os
-import threading
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from numerate.apps.default_model import default_model
-from numerate.apps.fill import load_model
+from numerate.apps.play_models import MOST_PROCESSES, ModelProcesses
 from numerate.apps.play_parts import (
     MAX_FILE_BYTES,
     MAX_SENTENCE,
     MAX_TEXT,
-    checked_html,
-    densities_html,
     marked_html,
     number_names,
     result_files,
     result_text,
     safely,
-    words_html,
 )
 from numerate.errors import BadInput
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
 __all__ = ["build_page", "play"]
 
@@ -35,14 +31,17 @@ _CSS = """
 .numerate-columns > div { flex: 1 1 20em; }
 .numerate-error { color: #b00020; }
 """
-_MODELS = threading.Lock()
 _SENTENCE = "The [MASK] weighs 45 kg."
 _GAP = "The tower is [NUM] metres tall and was built in 1889."
 _REPORT = "Revenue rose 10% from $50 million to $65 million. The lake is 28 km (27 mi) long."
 
 
-def build_page(models: Sequence[Any], names: Sequence[str], results: str | Path = "results") -> Any:
+def build_page(answer: Callable[..., str], results: str | Path = "results") -> Any:
     """The page as `gradio.Blocks`; gradio is imported here.
+
+    Args:
+        answer: What asks the models: `ModelsHere` or `ModelProcesses`.
+        results: Folder of tables to show.
 
     Raises:
         BadInput: gradio is not installed.
@@ -54,10 +53,9 @@ def build_page(models: Sequence[Any], names: Sequence[str], results: str | Path 
         import gradio  # type: ignore[import-not-found]  (an extra)
     except ImportError:
         raise BadInput("numerate play needs gradio: pip install 'numerate[play]'") from None
-    judge = _judge(models[0])
-    words = safely(_one_at_a_time(lambda text, chosen, power: words_html(text, chosen, power, models, names)))
-    drawn = safely(_one_at_a_time(lambda text: densities_html(text, models, names)))
-    checked = safely(_one_at_a_time(lambda text, path: checked_html(text, path, judge)))
+    words = safely(lambda *given: answer("words", *given))
+    drawn = safely(lambda text: answer("densities", text))
+    checked = safely(lambda text, path: answer("checked", text, path))
 
     def choices(text: str) -> Any:
         found = number_names(text or "")
@@ -123,9 +121,8 @@ def play(
         raise BadInput(f"at most two models are shown side by side, got {len(names)}")
     if not 0 < port < 65536:
         raise BadInput(f"--port must lie between 1 and 65535, got {port}")
-    loaded = [load_model(name) for name in names]
-    page = build_page(loaded, [Path(name).name for name in names], results)
-    page.queue(default_concurrency_limit=2, max_size=200)
+    page = build_page(ModelProcesses(names), results)
+    page.queue(default_concurrency_limit=MOST_PROCESSES, max_size=200)
     try:
         page.launch(
             server_name="127.0.0.1", server_port=port, share=share, css=_CSS, max_file_size=MAX_FILE_BYTES, quiet=True,
@@ -139,27 +136,7 @@ def play(
     return page
 
 
-def _one_at_a_time(function: Callable[..., str]) -> Callable[..., str]:
-    """The function behind a lock that all of them share: a `NumberModel` keeps state during a pass."""
-
-    def alone(*arguments: Any) -> str:
-        with _MODELS:
-            return function(*arguments)
-
-    return alone
-
-
 def _short(text: str | None) -> str:
     from numerate.apps.play_parts import check_size
 
     return check_size(text, MAX_SENTENCE)
-
-
-def _judge(model: Any) -> Any:
-    """The checker of plausibility with a model; None for a model without a sense of numbers."""
-    from numerate.apps.plausible import PlausibilityChecker
-
-    try:
-        return PlausibilityChecker(model, false_alarms=0.01)
-    except BadInput:
-        return None

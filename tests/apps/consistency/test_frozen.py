@@ -1,8 +1,8 @@
 """Recall and precision on the sentences and tables that were written before the rules, and on further sets.
 
-The rules were widened with all of these in view but the fifth, which someone wrote who had not seen the rules: the others
-test what the rules know now and say nothing about unseen texts. The README of this folder has the figures at first
-sight.
+The rules were widened with all of these in view but the fifth, which someone wrote who had not seen the rules: the
+others test what the rules know now and say nothing about unseen texts. The README of this folder has the figures at
+first sight.
 """
 
 from __future__ import annotations

@@ -104,8 +104,8 @@ def text_documents(text: str, kind: str | None = None) -> Iterator[Document | Pr
         raise BadInput(f"format {kind!r} is one of binary files: give a pathlib.Path")
     content = text.encode("utf-8", "replace")
     chosen = kind or format_of("-", content[:SNIFFED])
-    if kind is None and chosen not in ("markdown", "csv", "tsv"):  # `[1] A footnote` is no JSON
-        chosen = "text"
+    if chosen is None or (kind is None and chosen not in ("markdown", "csv", "tsv")):
+        chosen = "text"  # a text that looks like JSON or HTML may be one about it
     if chosen == "text":  # as it stands, so that spans are places in it
         yield Document(kind="text", text=text)
         return
