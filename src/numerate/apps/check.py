@@ -109,7 +109,7 @@ def check(
     _tell(each for each in documents if isinstance(each, Problem))
     documents = [each for each in documents if isinstance(each, Document)]
     found = (check_document(each, checkers, options, piece) for piece, each in enumerate(documents))
-    return ranked(itertools.chain.from_iterable(found))
+    return ranked(list(itertools.chain.from_iterable(found)))
 
 
 def make_checkers(options: CheckOptions, model: Checker | None = None) -> list[Checker]:

@@ -122,7 +122,7 @@ def play(
     if not 0 < port < 65536:
         raise BadInput(f"--port must lie between 1 and 65535, got {port}")
     page = build_page(ModelProcesses(names), results)
-    page.queue(default_concurrency_limit=MOST_PROCESSES, max_size=200)
+    page.queue(default_concurrency_limit=2 * MOST_PROCESSES, max_size=200)
     try:
         page.launch(
             server_name="127.0.0.1", server_port=port, share=share, css=_CSS, max_file_size=MAX_FILE_BYTES, quiet=True,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
@@ -88,7 +89,10 @@ class ModelProcesses:
     def _started(self) -> ProcessPoolExecutor:
         count, paths, threads = self._settings
         context = multiprocessing.get_context("spawn")  # a fork would copy the server's threads and locks
-        return ProcessPoolExecutor(count, context, initializer=_begin, initargs=(paths, threads))
+        pool = ProcessPoolExecutor(count, context, initializer=_begin, initargs=(paths, threads))
+        for started in [pool.submit(_is_ready) for _ in range(count)]:  # the first user need not wait for the models
+            started.result()
+        return pool
 
 
 def _begin(paths: list[str], threads: int) -> None:
@@ -97,6 +101,11 @@ def _begin(paths: list[str], threads: int) -> None:
     end_with_parent()
     torch.set_num_threads(threads)
     _LOADED["models"] = ModelsHere([load_model(path) for path in paths], [Path(path).name for path in paths])
+
+
+def _is_ready() -> bool:
+    time.sleep(0.1)  # so that no process takes the place of another one that has not begun
+    return bool(_LOADED)
 
 
 def _answer(what: str, *arguments: Any) -> str:
