@@ -74,7 +74,7 @@ def test_csv_with_any_delimiter(tmp_path: Path) -> None:
         file.write_text(text)
         found = check(file)
         assert [(each.rule, each.written, each.meant, each.cell, each.line) for each in found] == [
-            ("relation", "31.00", "21", (3, 3), 5)
+            ("relation", "31.00", "21.00", (3, 3), 5)
         ], name
 
 

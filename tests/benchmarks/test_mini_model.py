@@ -96,7 +96,7 @@ def test_a_model_that_knows_the_facts_finds_the_slips(data: Path, tmp_path: Path
     result = slips.detection(model, data, corpora=["units", "tatqa"], most=40, train=200, blind=blind)
     methods = result["units"]["methods"]
     assert methods["model"]["all"]["x10"]["auc"] > 0.97 and methods["word behind"]["all"]["x10"]["auc"] > 0.9
-    others = {"model (slip)", "model (tail)", "global histogram", "word behind", "number-blind"}
+    others = {"model (bits)", "model (slip)", "model (tail)", "global histogram", "word behind", "number-blind"}
     assert set(methods) == {"model", *others} and 0 < methods["number-blind"]["all"]["x10"]["auc"] < 1
     # All sub-words of the number are masked: against the sum of their log-probabilities, one by one.
     numeral = numerate.find("It is 4500 m.")[0]

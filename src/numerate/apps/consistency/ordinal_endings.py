@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["OrdinalEnding", "wrong_endings"]
 
 _ORDINAL = re.compile(
-    r"(?<![\w.,/:-])(?P<whole>[0-9]{1,3}(?:,[0-9]{3})++|[0-9]{1,15}+)(?P<decimals>\.[0-9]++)?"
+    r"(?<![\w.,/:-])(?P<whole>[0-9]{1,3}(?>(?:,[0-9]{3})+)|[0-9]{1,15}+)(?P<decimals>\.[0-9]++)?"
     r"(?P<ending>st|nd|rd|th|ST|ND|RD|TH)(?![\w.]\w)\b"
 )
 """Not `232Th`, which is an isotope."""
