@@ -39,7 +39,7 @@ class Rule:
 
     title: ClassVar[str] = ""
     help: ClassVar[str] = ""
-    least: ClassVar[int] = 2
+    least: ClassVar[int] = 0
 
     def wants(self, tally: Tally, text: str) -> bool:
         """Whether a sentence with these numbers may have a finding; looked at before anything is made of it."""

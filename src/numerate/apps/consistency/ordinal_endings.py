@@ -37,7 +37,6 @@ class OrdinalEnding(Rule):
 
     title = "wrong ending of an ordinal"
     help = "The ending of an ordinal does not fit its number."
-    least = 0
 
     def wants(self, tally: Tally, text: str) -> bool:
         """A number with the ending of an ordinal."""

@@ -82,6 +82,7 @@ class Shares(Rule):
 
     title = "shares"
     help = "The shares of one whole add up to more than 100 %."
+    least = 2
 
     def wants(self, tally: Tally, text: str) -> bool:
         """Two percentages."""
