@@ -22,7 +22,7 @@ class BatchesByLength(Dataset["dict[str, Tensor]"]):
     """A data set whose examples are batches of texts of similar length.
 
     Args:
-        rows: Processed texts.
+        rows: Processed texts, or a data set that gives several at once (`__getitems__`), such as `Shards`.
         collate: Pads rows to a batch.
         size: Texts per batch.
         lengths: Sort key of each row; by default its number of tokens. With lengths that do not depend on the notation
@@ -44,9 +44,10 @@ class BatchesByLength(Dataset["dict[str, Tensor]"]):
         lengths: Sequence[int] | None = None,
     ) -> None:
         keys = [len(row["input_ids"]) for row in rows] if lengths is None else lengths
+        several = getattr(rows, "__getitems__", lambda part: [rows[index] for index in part])
         order = sorted(range(len(rows)), key=keys.__getitem__)
         self.parts = [order[start : start + size] for start in range(0, len(order), size)]
-        self.batches = [collate([rows[index] for index in part]) for part in self.parts]
+        self.batches = [collate(several(part)) for part in self.parts]
 
     def to(self, device: torch.device) -> BatchesByLength:
         """Moves all batches to a device, so that no step waits for its batch."""

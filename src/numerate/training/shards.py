@@ -46,6 +46,7 @@ __all__ = [
     "check_folder",
     "encoded_shards",
     "fingerprint",
+    "write_rows",
     "write_shards",
 ]
 
@@ -85,12 +86,29 @@ def write_shards(
     Raises:
         ShardsError: The folder contains other files, or no text has a token.
     """
-    folder = Path(folder)
     check_folder(folder)
     counts: dict[str, Any] = {"rows": 0, "tokens": 0, "numbers": 0, "empty": 0, "fields": []}
+    made = encoded_shards(texts, processor, counts, max_tokens=max_tokens, shard_tokens=shard_tokens)
+    return _written(Path(folder), made, counts, processor, max_tokens, asked)
+
+
+def write_rows(
+    folder: str | Path, rows: Iterable[dict[str, Any]], processor: NumberProcessor,
+    *, shard_tokens: int = SHARD_TOKENS, asked: Any = None,
+) -> Shards:  # fmt: skip
+    """Writes rows that are encoded already, such as pairs of texts, as `write_shards` writes texts."""
+    check_folder(folder)
+    counts: dict[str, Any] = {"rows": 0, "tokens": 0, "numbers": 0, "empty": 0, "fields": []}
+    return _written(Path(folder), _shards_of(rows, counts, shard_tokens), counts, processor, None, asked)
+
+
+def _written(
+    folder: Path, made: Iterable[ShardRows], counts: dict[str, Any], processor: NumberProcessor,
+    max_tokens: int | None, asked: Any,
+) -> Shards:  # fmt: skip
     shards: list[dict[str, Any]] = []
     with atomic(folder) as inside:
-        for shard in encoded_shards(texts, processor, counts, max_tokens=max_tokens, shard_tokens=shard_tokens):
+        for shard in made:
             name = f"shard-{len(shards):05d}"
             shards.append(shard.write(inside / name) | {"name": name})
         if not shards:
@@ -126,8 +144,12 @@ def encoded_shards(
     `counts["empty"]` is raised by the number of texts without a token, and `counts["fields"]` set to the names of a
     row's fields.
     """
+    yield from _shards_of(_encoded(texts, processor, max_tokens), counts, shard_tokens)
+
+
+def _shards_of(rows: Iterable[dict[str, Any]], counts: dict[str, Any], shard_tokens: int) -> Iterator[ShardRows]:
     shard = ShardRows()
-    for row in _encoded(texts, processor, max_tokens):
+    for row in rows:
         counts["fields"] = counts["fields"] or sorted(row)
         if not len(row["input_ids"]):
             counts["empty"] += 1

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from numerate.config import ConfigError
 from numerate.processing.number_table import NumberTable
 from numerate.registry import UnknownNameError, embedders, near_names
+from numerate_lab.engine.graphed_step import GraphedStep
 from numerate_lab.engine.task import Column, Task
 from numerate_lab.registry import tasks
 from numerate_lab.tasks.probes.number_pools import NumberPool
@@ -205,8 +206,13 @@ class ProbeTask(Task):
         config, asked = self.config, self.examples("train")
         units, lookup, start = self.units, self._lookup(model.train()), time.perf_counter()
         weights = [weight for weight in model.parameters() if weight.requires_grad]
-        fused = self.device.type == "cuda"
-        optimizer = torch.optim.AdamW(weights, lr=config.rate, weight_decay=config.weight_decay, fused=fused)
+        cuda = self.device.type == "cuda"
+        # Character networks wait for the lengths of numbers, which a recorded step cannot.
+        graphed = cuda and not (model.embedder is not None and model.embedder.costly)
+        rate: Any = torch.tensor(config.rate, device=self.device) if graphed else config.rate
+        optimizer = torch.optim.AdamW(
+            weights, lr=rate, weight_decay=config.weight_decay, fused=cuda, capturable=graphed
+        )
         rise, steps = max(1.0, config.warmup * config.steps), config.steps
         schedule = torch.optim.lr_scheduler.LambdaLR(
             optimizer, lambda step: min((step + 1) / rise, 0.5 * (1 + math.cos(math.pi * step / steps)))
@@ -216,11 +222,8 @@ class ProbeTask(Task):
             kind: (((values - units[kind][0]) / units[kind][1]).float(), exponents)
             for kind, (values, exponents) in asked.answers.items()
         }
-        losses: list[tuple[int, Tensor]] = []
-        for step in range(steps):
-            rows = [
-                torch.randint(len(ids), (config.batch,), generator=draws, device=self.device) for ids in asked.numbers
-            ]
+
+        def learn(*rows: Tensor) -> Tensor:
             taken = [ids[row] for ids, row in zip(asked.numbers, rows, strict=True)]
             answers = self._answered(model, lookup, taken)
             loss = nn.functional.cross_entropy(answers["maximum"][0], asked.largest[rows[2]])
@@ -234,9 +237,15 @@ class ProbeTask(Task):
             loss.backward()
             nn.utils.clip_grad_norm_(weights, 1.0)
             optimizer.step()
+            return loss.detach()
+
+        losses: list[tuple[int, Tensor]] = []
+        learn_step, options = GraphedStep(learn, enabled=graphed), {"generator": draws, "device": self.device}
+        for step in range(steps):
+            loss = learn_step(*(torch.randint(len(ids), (config.batch,), **options) for ids in asked.numbers))
             schedule.step()
             if (step + 1) % max(1, steps // 20) == 0:
-                losses.append((step + 1, loss.detach()))  # read at the end: reading waits for the device
+                losses.append((step + 1, loss.clone()))  # read at the end: reading waits for the device
         told = [{"step": step, "loss": float(loss)} for step, loss in losses]
         if told and not math.isfinite(told[-1]["loss"]) and log is not None:
             log(f"{config.name}: the loss is {told[-1]['loss']}; try a lower rate")

@@ -10,16 +10,20 @@ import functools
 import random
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import torch
 
+from numerate.files import json_hash
 from numerate.metrics.significance import bootstrap
 from numerate.modeling.introspection import evaluating
 from numerate.processing.encoding import NumberCollator
 from numerate.reading import make_reader
+from numerate.training.checkpoints import atomic
 from numerate.training.device_batches import BatchesByLength
+from numerate.training.shards import Shards, fingerprint, write_rows
+from numerate_lab.engine.made_once import made_once
 from numerate_lab.engine.paper_tables import load_scales
 from numerate_lab.engine.task import Column
 from numerate_lab.engine.trial import columns_of_split
@@ -34,12 +38,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numerate.modeling.number_model import NumberModel
+    from numerate.processing.processor import NumberProcessor
     from numerate_lab.engine.task import Columns, Figures, Log
     from numerate_lab.tasks.tabfact.fact_data import FactTable, Statement
 
 __all__ = ["TabFact", "TabFactTrial"]
 
 _ROWS = 64
+_BESIDE = "beside.npz"
 _JITTER = 8
 """Lengths are sorted with noise of so many tokens, or the statements of one table would stand in one batch."""
 
@@ -67,6 +73,14 @@ class TabFactTrial(FineTuningTrial):
     def settings(self) -> Figures:
         """The settings, with names of files instead of paths."""
         return super().settings() | {"apart": [Path(file).name for file in self.apart]}
+
+
+class _Encoded(NamedTuple):
+    """Rows of a split, which of them were cut, and their lengths for the bare model."""
+
+    rows: Any
+    cut: np.ndarray
+    lengths: np.ndarray
 
 
 @functools.lru_cache(maxsize=3)
@@ -122,19 +136,35 @@ class TabFact(FineTuningTask):
             add_prompts(model, config.prompts)
         return model.to(self.device)
 
-    def encoded(self, model: NumberModel, split: str) -> tuple[list[dict[str, Any]], np.ndarray, np.ndarray]:
-        """Rows of a split with labels, which of them were cut, and their lengths for the bare model."""
-        config = self.config
+    def encoded(self, model: NumberModel, split: str) -> _Encoded:
+        """The rows of a split; trials of one notation share them, in all processes of a grid."""
+        processor, data = model.processor, self.workspace.data
 
-        def make() -> tuple[list[dict[str, Any]], np.ndarray, np.ndarray]:
-            statements, tables = self.examples(split)
-            options = {"layout": config.layout, "caption": config.caption}
-            rows, cut = encode_statements(model.processor, statements, tables, max_tokens=config.max_tokens, **options)
-            rows = [row | {"labels": one.label} for row, one in zip(rows, statements, strict=True)]
-            return rows, np.array(cut), self._lengths(model.processor.tokenizer, split)
+        def make() -> _Encoded:
+            if data is None:
+                return _Encoded(*self._rows(processor, split), self._lengths(processor.tokenizer, split))
+            config, names = self.config, ("layout", "caption", "max_tokens", "report", "most_train", "most_eval")
+            described = [split, fingerprint(processor), *(getattr(config, name) for name in names), list(config.apart)]
+            folder = made_once(
+                data / f"{split}-{json_hash(described)[:16]}", lambda place: self._write(processor, split, place)
+            )
+            with np.load(folder / _BESIDE, allow_pickle=False) as beside:
+                return _Encoded(Shards(folder / "rows", processor), beside["cut"], beside["lengths"])
 
-        # Trials of one encoding differ in rate, seed and share of steps only.
         return self.workspace.once(("encoded", split), make)
+
+    def _rows(self, processor: NumberProcessor, split: str) -> tuple[list[dict[str, Any]], np.ndarray]:
+        """Rows of a split and which of them were cut."""
+        statements, tables = self.examples(split)
+        options = {"layout": self.config.layout, "caption": self.config.caption, "max_tokens": self.config.max_tokens}
+        rows, cut = encode_statements(processor, statements, tables, **options)
+        return rows, np.array(cut)
+
+    def _write(self, processor: NumberProcessor, split: str, place: Path) -> None:
+        rows, cut = self._rows(processor, split)
+        with atomic(place) as inside:
+            write_rows(inside / "rows", rows, processor)
+            np.savez(inside / _BESIDE, cut=cut, lengths=self._lengths(processor.tokenizer, split))
 
     def _lengths(self, tokenizer: Any, split: str) -> np.ndarray:
         """Tokens of each row without numbers of our own: all encodings then get the same batches."""
@@ -163,8 +193,11 @@ class TabFact(FineTuningTask):
         noise = np.random.default_rng(self.config.seed).uniform(0, _JITTER, len(rows))
         collate = NumberCollator(model.processor.tokenizer)
         batches = BatchesByLength(rows, collate, self.config.batch, (lengths + noise).tolist())
+        labels = torch.tensor([one.label for one in self.examples("train")[0]])
+        for part, batch in zip(batches.parts, batches.batches, strict=True):
+            batch["labels"] = labels[part]
+        tokens = sum(int(batch["attention_mask"].sum()) for batch in batches.batches) / len(rows)
         found = fine_tune(model, self.config, batches)
-        tokens = float(np.mean([len(row["input_ids"]) for row in rows]))
         return found | {"tokens_a_text": round(tokens, 2), "cut": round(float(cut.mean()), 4), "examples": len(rows)}
 
     @torch.no_grad()
@@ -176,7 +209,7 @@ class TabFact(FineTuningTask):
         score = np.zeros(len(rows), np.float32)
         with evaluating(model):
             for part, batch in zip(made.parts, made.batches, strict=True):
-                fields = {key: value.to(model.device) for key, value in batch.items() if key != "labels"}
+                fields = {key: value.to(model.device) for key, value in batch.items()}
                 logits: Any = model(**fields).logits
                 score[part] = (logits[:, 1] - logits[:, 0]).float().cpu().numpy()
         index, reader = {name: at for at, name in enumerate(tables)}, make_reader("standard")
