@@ -24,6 +24,7 @@ from numerate.files import content_hash, json_hash
 from numerate.modeling.attaching import load_recipe
 from numerate.training.checkpoints import atomic
 from numerate.training.results import Result
+from numerate_lab.engine.made_once import made_once
 from numerate_lab.engine.paper_tables import check_name, load_yaml
 from numerate_lab.engine.task import Column, Task, TrialConfig
 from numerate_lab.registry import tasks
@@ -224,7 +225,17 @@ class _Trained:
         self.trainer, self.metrics = build_trainer(ready, arguments, **own), {}
 
     def _written(self, run: Run) -> tuple[Path, Path]:
-        """The texts of the tables as two files: those to learn from and those that are held out."""
+        """The texts of the tables as two files: those to learn from and those that are held out.
+
+        All trials of a grid share them: a text tells nothing of how its numbers are encoded.
+        """
+        config, data = self.task.config, self.task.workspace.data
+        described = [config.settings().get("contents"), config.dev, config.most_texts, dataclasses.asdict(run.data)]
+        name = f"texts-{json_hash(json.loads(json.dumps(described, default=str)))[:16]}"
+        folder = made_once((data or self.folder) / name, lambda place: self._write_texts(run, place))
+        return folder / "train.jsonl", folder / "dev.jsonl"
+
+    def _write_texts(self, run: Run, place: Path) -> None:
         from numerate.training.data import texts_of
 
         config = self.task.config
@@ -236,10 +247,10 @@ class _Trained:
             )
         order = np.random.default_rng(0).permutation(len(texts))
         held, learnt = order[: config.dev], order[config.dev :][: config.most_texts]
-        found = self.folder / "train.jsonl", self.folder / "dev.jsonl"
-        for file, chosen in zip(found, (learnt, held), strict=True):
-            file.write_text("".join(json.dumps({"text": texts[at]}) + "\n" for at in chosen.tolist()), "utf-8")
-        return found
+        with atomic(place) as inside:
+            for split, chosen in (("train", learnt), ("dev", held)):
+                lines = "".join(json.dumps({"text": texts[at]}) + "\n" for at in chosen.tolist())
+                (inside / f"{split}.jsonl").write_text(lines, "utf-8")
 
     def trainable_parameters(self) -> tuple[int, int]:
         """The number of parameters that are trained, and of all."""
