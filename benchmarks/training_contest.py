@@ -190,6 +190,12 @@ class Side:
         """A new Trainer, as a user gets it."""
         raise NotImplementedError
 
+    def release(self, trainer: Any) -> None:
+        """Takes the wrappers of mixed precision off the model, and accelerate's mark, with which it would add none."""
+        trainer.accelerator.unwrap_model(trainer.model, keep_fp32_wrapper=False)
+        vars(self.model).pop("_is_accelerate_prepared", None)
+        self.model.zero_grad(set_to_none=True)
+
     def measure(self, seconds: float, warm: int, steps: int | None = None) -> dict[str, float]:
         """Texts per second, milliseconds of a step (all, and of the host in its parts), peak of the GPU's memory."""
         gc.collect()
@@ -204,8 +210,10 @@ class Side:
         is_compiled = hasattr(trainer.model_wrapped, "_orig_mod")
         if is_compiled != self.compiled:
             raise RuntimeError(f"the Trainer's model is {'' if is_compiled else 'not '}compiled, against the setting")
-        trainer.accelerator.unwrap_model(trainer.model, keep_fp32_wrapper=False)
-        self.model.zero_grad(set_to_none=True)
+        half = self.setting.arguments()["bf16"]
+        if isinstance(self, StockSide) and hasattr(trainer.model, "_original_forward") != half:
+            raise RuntimeError(f"the Trainer's model did not train with bf16={half}")
+        self.release(trainer)
         del trainer
         if self.setting.device == "cuda":  # the next side has all memory to itself
             self.model.to("cpu")

@@ -106,8 +106,7 @@ def profile(side: Side, warm: int, count: int = 5) -> dict[str, Any]:
     trainer, steps = side.trainer(), Steps(warm, cuda, count)
     trainer.add_callback(steps)
     trainer.train()
-    trainer.accelerator.unwrap_model(trainer.model, keep_fp32_wrapper=False)
-    side.model.zero_grad(set_to_none=True)
+    side.release(trainer)
     del trainer
     if cuda:
         side.model.to("cpu")

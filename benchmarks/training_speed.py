@@ -259,6 +259,11 @@ def _summary(contest: Contest) -> None:
                 memory = f", memory {row['memory_ratio']:.3f} {row['memory_verdict']}" if "memory_ratio" in row else ""
                 graphs = f", {row['graphs']:.0f} graphs, {row['graph_breaks']:.0f} breaks" if "graphs" in row else ""
                 print(f"{section}, {name}: {row['ratio']:.3f} >= {row['bar']} {row['verdict']}{memory}{graphs}")
+    for section, bar in (("feed", "of BERT-base >= 1.2"), ("encode", "of one process")):
+        for name, row in contest.figures.get(section, {}).items():
+            if isinstance(row, dict):
+                rate = f"{row['tokens_per_s']:,.0f} tokens/s, {row['ratio']:.2f}"
+                print(f"{section}, {name}: {rate} {bar} {row['verdict']}")
     print(f"skipped: {contest.figures['skipped']}\nerrors: {contest.figures['errors']}", flush=True)
 
 
