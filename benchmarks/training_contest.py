@@ -90,6 +90,8 @@ class Setting:
     model: str | None = None
     device: str = "cpu"
     batch: int = 256
+    words: str | None = None
+    """Folder of a tokenizer, for a model with random weights."""
     sizes: dict[str, Any] = field(default_factory=lambda: MINILM)
     max_tokens: int = 128
     training: dict[str, Any] = field(default_factory=dict)
@@ -100,7 +102,8 @@ class Setting:
         return self.device == "cuda"
 
     def tokenizer(self, texts: list[str]) -> Any:
-        tokenizer = bert_tokenizer(texts[:2000]) if self.model is None else AutoTokenizer.from_pretrained(self.model)
+        folder = self.model or self.words
+        tokenizer = bert_tokenizer(texts[:2000]) if folder is None else AutoTokenizer.from_pretrained(folder)
         if tokenizer.mask_token is None:
             special: dict[str, Any] = {"mask_token": "[MASK]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
             tokenizer.add_special_tokens(special)
@@ -127,7 +130,7 @@ class Clock(TrainerCallback):
 
     def __init__(self, seconds: float, warm: int, device: str, steps: int | None = None) -> None:
         self.seconds, self.warm, self.device, self.most = seconds, warm, device, steps
-        self.steps, self.taken, self.peak, self.start = 0, 0.0, 0, 0.0
+        self.steps, self.taken, self.peak, self.start, self.thread, self.process = 0, 0.0, 0, 0.0, 0.0, 0.0
         self.host: dict[str, list[float]] = {"data_ms": [], "step_ms": []}
 
     def _synchronise(self) -> None:
@@ -143,13 +146,14 @@ class Clock(TrainerCallback):
                 torch.cuda.reset_peak_memory_stats()
             for times in self.host.values():
                 times.clear()
-            self.start = time.perf_counter()
+            self.start, self.thread, self.process = time.perf_counter(), time.thread_time(), time.process_time()
         elif state.global_step > self.warm:
             self.steps += 1
             enough = self.most is not None and self.steps >= self.most
             if enough or time.perf_counter() - self.start >= self.seconds:
                 self._synchronise()
                 self.taken = time.perf_counter() - self.start
+                self.thread, self.process = time.thread_time() - self.thread, time.process_time() - self.process
                 self.peak = torch.cuda.max_memory_allocated() if self.device == "cuda" else 0
                 control.should_training_stop = True
 
@@ -186,27 +190,47 @@ class Side:
         """A new Trainer, as a user gets it."""
         raise NotImplementedError
 
+    def release(self, trainer: Any) -> None:
+        """Takes the wrappers of mixed precision off the model, and accelerate's mark, with which it would add none."""
+        trainer.accelerator.unwrap_model(trainer.model, keep_fp32_wrapper=False)
+        vars(self.model).pop("_is_accelerate_prepared", None)
+        self.model.zero_grad(set_to_none=True)
+
     def measure(self, seconds: float, warm: int, steps: int | None = None) -> dict[str, float]:
         """Texts per second, milliseconds of a step (all, and of the host in its parts), peak of the GPU's memory."""
         gc.collect()
+        if self.compiled:  # no graph of an earlier measurement counts for this one
+            torch._dynamo.reset()
+            torch._dynamo.utils.counters.clear()
         trainer = self.trainer()
         clock = Clock(seconds, warm, self.setting.device, steps)
         trainer.add_callback(clock)
         clock.watched(trainer)
         trainer.train()
-        trainer.accelerator.unwrap_model(trainer.model, keep_fp32_wrapper=False)
-        self.model.zero_grad(set_to_none=True)
+        is_compiled = hasattr(trainer.model_wrapped, "_orig_mod")
+        if is_compiled != self.compiled:
+            raise RuntimeError(f"the Trainer's model is {'' if is_compiled else 'not '}compiled, against the setting")
+        half = self.setting.arguments()["bf16"]
+        if isinstance(self, StockSide) and hasattr(trainer.model, "_original_forward") != half:
+            raise RuntimeError(f"the Trainer's model did not train with bf16={half}")
+        self.release(trainer)
         del trainer
         if self.setting.device == "cuda":  # the next side has all memory to itself
             self.model.to("cpu")
             gc.collect()
             torch.cuda.empty_cache()
-        seconds = clock.taken / max(clock.steps, 1)
-        return {
-            "texts_per_s": self.setting.batch / seconds, "step_ms": 1000 * seconds, "steps": clock.steps,
-            "data_ms": statistics.median(clock.host["data_ms"]),
+        steps = max(clock.steps, 1)
+        found = {
+            "texts_per_s": self.setting.batch * steps / clock.taken, "step_ms": 1000 * clock.taken / steps,
+            "steps": clock.steps, "data_ms": statistics.median(clock.host["data_ms"]),
             "forward_backward_host_ms": statistics.median(clock.host["step_ms"]), "peak_mb": clock.peak / 2**20,
+            "main_thread_cpu_ms": 1000 * clock.thread / steps, "process_cpu_ms": 1000 * clock.process / steps,
         }  # fmt: skip
+        if self.compiled:
+            counters = torch._dynamo.utils.counters
+            found["graphs"] = counters["stats"]["unique_graphs"]
+            found["graph_breaks"] = sum(counters["graph_break"].values())
+        return found
 
 
 class StockSide(Side):

@@ -105,6 +105,17 @@ def test_numbers_survive_mixed_precision(tmp_path: Path) -> None:
     assert torch.equal(seen[0], model.predict("It weighs [NUM] tons.").median())
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")  # of a CPU that has no fast bfloat16
+def test_a_second_training_of_a_model_has_mixed_precision_too(tmp_path: Path) -> None:
+    trainer, seen = trainer_of(tmp_path, "gpt2", bf16=True, max_steps=1), []
+    model: Any = trainer.model
+    model.backbone.register_forward_pre_hook(lambda *_: seen.append(torch.is_autocast_enabled("cpu")))
+    trainer.train()
+    another = NumberTrainer(model, trainer.args, train_dataset=trainer.train_dataset)
+    another.train()
+    assert seen == [True, True], "accelerate leaves a model alone that it has prepared before"
+
+
 def test_predictions_are_of_the_unmasked_texts(tmp_path: Path) -> None:
     trainer = trainer_of(tmp_path, per_device_eval_batch_size=7)
     model: Any = trainer.model

@@ -154,6 +154,9 @@ class NumberTrainer(AtomicCheckpoints):
             output = super().train(resume_from_checkpoint, *positional, **options)
         # Mixed precision wraps `forward` and rebuilds its output, which would lose the distributions.
         self.accelerator.unwrap_model(self.model, keep_fp32_wrapper=False)
+        if not self.is_fsdp_enabled:
+            # With this mark, accelerate would leave the model as it is in a second training: in float32, not compiled.
+            vars(self.model).pop("_is_accelerate_prepared", None)
         return output._replace(training_loss=output.metrics["train_loss"])
 
     @contextlib.contextmanager
