@@ -15,6 +15,7 @@ from numerate.config import check_names
 from numerate.embedders.option_checks import check_option, check_positive
 from numerate.training.device_batches import the_batch
 from numerate_lab.engine.task import Task
+from numerate_lab.tasks.finetuning.compiled_layers import compile_layers
 from numerate_lab.tasks.finetuning.row_names import row_fields
 from numerate_lab.tasks.finetuning.started_trial import StartedTrial
 
@@ -114,6 +115,8 @@ def fine_tune(model: NumberModel, config: FineTuningTrial, batches: BatchesByLen
     cuda = torch.cuda.is_available()
     if config.bf16 and cuda:
         torch.set_float32_matmul_precision("high")
+    if config.compiled and cuda:
+        compile_layers(model.backbone)
     steps = max(1, round(config.share * config.epochs * len(batches)))
     with tempfile.TemporaryDirectory() as folder:
         arguments = transformers.TrainingArguments(

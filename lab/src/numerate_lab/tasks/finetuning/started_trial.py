@@ -31,6 +31,7 @@ class StartedTrial(TrialConfig):
         start: The one of `starts` that this trial starts from; None for `model`. A row sets it.
         recipe: Recipe of `attach`; `subwords` is the bare model. A row sets it.
         parts: More options of `attach`. A row sets them.
+        compiled: Whether the model's layers are compiled for training on an accelerator; results differ by rounding.
     """
 
     paths: ClassVar[tuple[str, ...]] = ("source", "model")
@@ -40,6 +41,7 @@ class StartedTrial(TrialConfig):
     start: str | None = None
     recipe: str = BARE
     parts: dict[str, Any] = field(default_factory=dict)
+    compiled: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "recipe", current_name(self.recipe))

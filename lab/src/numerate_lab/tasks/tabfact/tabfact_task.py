@@ -207,7 +207,7 @@ class TabFact(FineTuningTask):
         rows, cut, lengths = self.encoded(model, split)
         made = BatchesByLength(rows, NumberCollator(model.processor.tokenizer), _ROWS, lengths.tolist())
         score = np.zeros(len(rows), np.float32)
-        with evaluating(model):
+        with evaluating(model), torch.compiler.set_stance("force_eager"):
             for part, batch in zip(made.parts, made.batches, strict=True):
                 fields = {key: value.to(model.device) for key, value in batch.items()}
                 logits: Any = model(**fields).logits

@@ -15,6 +15,7 @@ from torch.nn import functional
 
 from numerate.modeling.introspection import evaluating
 from numerate.training.learning_rates import number_rate
+from numerate_lab.tasks.finetuning.compiled_layers import compile_layers
 from numerate_lab.tasks.tatqa.operators import OPERATORS
 from numerate_lab.tasks.tatqa.question_rows import TABLE, TEXT
 from numerate_lab.tasks.tatqa.report_file import SCALES
@@ -150,6 +151,8 @@ def fit(model: TagOp, rows: Rows, index: np.ndarray, config: Any, lengths: np.nd
     optimizer, schedule = _optimizer(model, config, steps)
     weights = [weight for group in optimizer.param_groups for weight in group["params"]]
     bf16 = config.bf16 and device.type == "cuda"
+    if config.compiled and device.type == "cuda":
+        compile_layers(model.numbers.backbone)
     draws, losses, done = np.random.default_rng(config.seed), [], 0
     model.train()
     for _ in range(config.epochs):
@@ -201,7 +204,7 @@ def _optimizer(model: TagOp, config: Any, steps: int) -> tuple[torch.optim.Optim
 def predict(model: TagOp, rows: Rows, index: np.ndarray, size: int) -> list[Predicted]:
     """Predictions for the rows of `index`, in that order, on the CPU; in batches of `size`, in float32."""
     found = []
-    with evaluating(model), torch.no_grad():
+    with evaluating(model), torch.no_grad(), torch.compiler.set_stance("force_eager"):
         for start in range(0, len(index), size):
             made = model(rows.batch(index[start : start + size]))
             found.append(Predicted(*(column.cpu() for column in made)))
