@@ -188,6 +188,8 @@ class Task:
     """Whether final trainings of several rates, where they exist, choose the rate instead of the short tries."""
     shares_files: ClassVar[bool] = False
     """Whether `prepare` makes files in the workspace that trials read; they would all make them otherwise."""
+    shares_compiled: ClassVar[bool] = False
+    """Whether what is compiled for one encoding serves all others."""
     scales: ClassVar[dict[str, dict[str, Any]]] = {"tiny": {}, "small": {}}
     """For `numerate compare --scale NAME`: fields of the trial."""
 

@@ -263,8 +263,9 @@ def _work(connection: Any, output: str, data: str) -> None:
                 prepare_grid(grid, folder, shared, lambda line: connection.send(("line", line)))
             else:
                 if (grid.name, trial.encoding) != last:
+                    if grid.name != last[0] or not grid.task_class.shares_compiled:
+                        torch.compiler.reset()  # what was compiled for one encoding's lengths does not fit another's
                     last, workspace = (grid.name, trial.encoding), Workspace(folder, shared)
-                    torch.compiler.reset()  # what was compiled for one encoding's lengths does not fit another's
                 torch.set_float32_matmul_precision("highest")  # the last trial may have chosen another one
                 run_trial(grid.task_class(trial, workspace), folder, final=final)
             connection.send(("done", ""))

@@ -84,6 +84,7 @@ class FineTuningTask(Task):
 
     config: Any
     Trial: ClassVar[type[TrialConfig]] = FineTuningTrial
+    shares_compiled = True
 
     @classmethod
     def encoding(cls, name: str) -> dict[str, Any]:

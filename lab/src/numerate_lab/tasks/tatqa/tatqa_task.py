@@ -61,6 +61,7 @@ class TatqaTask(Task):
 
     version = 1
     Trial = TatqaTrial
+    shares_compiled = True
     scales: ClassVar[dict[str, dict[str, Any]]] = load_scales("tatqa")
 
     @classmethod
