@@ -205,3 +205,28 @@ def test_it_learns(folder: Path) -> None:
         figures = task.score("test", task.ask(model, "test"))
         assert figures["test"]["all"]["value"] > 0.9, encoding
         assert task.error({"dev": figures["test"]}) == 1 - figures["test"]["all"]["value"]
+
+
+def test_trials_of_one_notation_share_their_rows(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    alone = TabFact(trial(folder, encoding="luna", **TabFact.encoding("luna")))
+    rows, cut, lengths = alone.encoded(alone.build(), "dev")
+    shared = TabFact(alone.config, Workspace(tmp_path, tmp_path / "data"))
+    kept = shared.encoded(shared.build(), "dev")
+    assert kept.cut.tolist() == cut.tolist() and kept.lengths.tolist() == lengths.tolist()
+    assert len(kept.rows) == len(rows)
+    for index, row in enumerate(rows):
+        again = kept.rows[index]
+        assert all(np.array_equal(again[key], value) for key, value in row.items() if key != "number_chars")
+        written = [[char for char in number if char] for number in row["number_chars"].tolist()]
+        assert [[char for char in number if char] for number in again["number_chars"].tolist()] == written
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise AssertionError("encoded again")
+
+    monkeypatch.setattr("numerate_lab.tasks.tabfact.tabfact_task.encode_statements", refuse)
+    other = TabFact(trial(folder, encoding="luna", seed=3, rate=1e-4, **TabFact.encoding("luna")), shared.workspace)
+    other.workspace.memory.clear()
+    model = other.build()
+    assert len(other.encoded(model, "dev").rows) == len(rows)
+    with pytest.raises(AssertionError, match="encoded again"):
+        other.encoded(model, "test")
