@@ -26,10 +26,13 @@ _END = re.compile(
     r"[.!?…\n](?:(?<=[^\n])[\"'”’)\]]*(?:\s+|$)(?=[\"'“‘(\[]*[A-ZÄÖÜÀ-ÝА-Я0-9#]|$)"
     r"|(?<=\n)(?:[ \t]*\n\s*|(?=[ \t]*(?:[-*•]|\d+[.)])\s)))"
 )
+_SHORT = frozenset(
+    "Mr Mrs Ms Dr Prof St No Nos Inc Corp Co Ltd Jr Sr vs approx ca cf Fig Figs Tab Eq Sec Vol p pp al est Gen Col Lt Sgt"
+    " Capt Gov Sen Rep Rev Mt Ft Ave Blvd Dept Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec Art Abb bzw Nr ft in sq"
+    " cu min max".split()
+)
 _ABBREVIATION = re.compile(
-    r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|No|Nos|Inc|Corp|Co|Ltd|Jr|Sr|vs|approx|ca|cf|Fig|Figs|Tab|Eq|Sec|Vol|pp?|al|est|Gen"
-    r"|Col|Lt|Sgt|Capt|Gov|Sen|Rep|Rev|Mt|Ft|Ave|Blvd|Dept|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|Art|Abb|bzw"
-    r"|Nr|ft|in|sq|cu|min|max|[A-Z])|\b(?:[A-Za-z]\.)+[A-Za-z])\.$"
+    rf"(?:\b(?:{'|'.join(sorted(_SHORT))}|[A-Z])|\b(?:[A-Za-z]\.)+[A-Za-z])\.$"
 )
 
 
@@ -155,11 +158,8 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
     spans, start = [], 0
     for match in _END.finditer(text):
         end = match.end()
-        mark = match.start() + 1
-        # Abbreviations are short: most sentences end with a longer word.
-        word = text[max(0, mark - 7) : mark - 1]
-        may_be_short = text[match.start()] == "." and end < len(text) and not (len(word) == 6 and word.isalpha())
-        if may_be_short and _ABBREVIATION.search(text[max(0, mark - 12) : mark]):
+        mark = match.start()
+        if text[mark] == "." and end < len(text) and _is_short(text, mark):
             continue
         spans.append((start, end))
         start = end
@@ -172,3 +172,11 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
             end = begin + len(part)
             stripped.append((end - size, end))
     return stripped
+
+
+def _is_short(text: str, point: int) -> bool:
+    """Whether a point ends an abbreviation. Most points stand behind a whole word, which needs no pattern."""
+    _, space, word = text[max(0, point - 6) : point].rpartition(" ")
+    if word.isalpha() and (space or len(word) == 6):
+        return bool(space) and (word in _SHORT or (len(word) == 1 and "A" <= word <= "Z"))
+    return word[-1:].isalpha() and _ABBREVIATION.search(text[max(0, point - 11) : point + 1]) is not None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, plain, rules
 from numerate.apps.consistency.closed_counts import closed_product
-from numerate.apps.consistency.quantities import COUNT, MONEY, UNIT, slot
+from numerate.apps.consistency.quantities import COUNT, MONEY, UNIT, one, slot
 from numerate.numerals.unit_factors import converted, dimension_name, measure_of
 from numerate.numerals.unit_tables import UNITS
 
@@ -54,6 +54,8 @@ _GROUPS = re.compile(
     rf")?(?: each)?(?P<gap>{_GAP}{{0,30}}?){slot('t', _VALUE)}(?P<noun> (?!in |al)[a-z]+)?"
     r"(?P<tail>(?: [a-z]+)?(?: in all| in total| altogether| all told))?"
 )
+_PLURAL_OF = re.compile(rf"s of {one(_VALUE)}")
+"""What all groups have; a look for it is cheap."""
 _INTO = re.compile(
     rf"{slot('t', COUNT)}(?P<thing>{_WORDS})(?P<gap>{_GAP}{{0,60}}?)\b(?:into|in"
     rf"|as) {slot('n', COUNT)}(?: equal| different)? (?P<what>groups|teams|classes|batches|boxes|packs|rows"
@@ -115,7 +117,7 @@ class Products(Rule):
         if MONEY in skeleton:
             for match in _EACH.finditer(skeleton):
                 yield from _priced(sentence, match)
-        if " of " in skeleton:
+        if _PLURAL_OF.search(skeleton):
             for match in _GROUPS.finditer(skeleton):
                 yield from _grouped(sentence, match)
             for match in _INTO.finditer(skeleton):

@@ -53,6 +53,7 @@ _HALF_DAYS = re.compile(r"[apAP]\.?[mM](?![a-zA-Z])")
 _HALF_DAY = re.compile(r"\d\s?[ap]\.?m\b", re.IGNORECASE)
 _SPACE = re.compile(r"\s+")
 _PRIVATE = re.compile("[\ue000-\uf8ff]")
+_SPACED_MARKS = tuple(f" {mark}" for mark in ",;:.)]%")
 _JOIN = re.compile(r"(?:,? and |, ?|[ -]?)$")
 _SPAN = re.compile(r" (?:and|to|until|till|through) | ?[–—-] ?")
 _HEDGES = (
@@ -69,6 +70,12 @@ _HEDGE = re.compile(
     r"[\s(]*(?:the |an? |of |only |by |just |to )?[$€£¥]?\s*$",
     re.IGNORECASE,
 )
+_HEDGE_MARKS = str.maketrans("($€£¥", "     ")
+_HEDGE_ENDS = frozenset(
+    word for words in ("approx", "approx.", "c.", "ca.", *(words for _, words in _HEDGES))
+    for word in (each.split()[-1] for each in words.split("|"))
+)  # fmt: skip
+"""Last words of the hedges: one of them is the last or last but one before a quantity with a hedge."""
 _DASHES = ("-", "–", "—")
 _REFERENCES = frozenset([
     "table", "tables", "figure", "figures", "fig", "fig.", "figs.", "section", "sections", "sec.", "chapter",
@@ -151,7 +158,8 @@ class Quantity:
     def hedge(self) -> str:
         """`about`, `over` or `under` if such a word stands before it, else an empty string."""
         if self._hedge is None:
-            found = _HEDGE.search(self.before)
+            words = self.before.lower().translate(_HEDGE_MARKS).split()[-2:]
+            found = None if _HEDGE_ENDS.isdisjoint(words) else _HEDGE.search(self.before)
             self._hedge = (found.lastgroup or "") if found else ""
         return self._hedge
 
@@ -266,7 +274,8 @@ class Sentence:
         text = self.text.lower()
         if len(text) != len(self.text):  # some letters have a longer lower case
             text = "".join(char.lower() if len(char.lower()) == 1 else char for char in self.text)
-        text = _PRIVATE.sub(" ", text) if _PRIVATE.search(text) else text
+        if not text.isascii():
+            text = _PRIVATE.sub(" ", text)
         for index, each in enumerate(self.quantities):
             parts.append(text[end : each.start - self.offset])
             parts.append(_CLASSES[each.group] + chr(_FIRST + index))
@@ -276,9 +285,9 @@ class Sentence:
         if "  " in joined or "\n" in joined or "\t" in joined or "\xa0" in joined:
             joined = _SPACE.sub(" ", joined)
         # Tokenised texts have spaces around their marks.
-        for mark in ",;:.)]%":
-            if f" {mark}" in joined:
-                joined = joined.replace(f" {mark}", mark)
+        for spaced in _SPACED_MARKS:
+            if spaced in joined:
+                joined = joined.replace(spaced, spaced[1])
         return joined.replace("( ", "(").replace("[ ", "[")
 
     def _raw(self) -> Iterable[Quantity]:

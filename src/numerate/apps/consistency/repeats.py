@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, rules
@@ -77,6 +78,12 @@ def _has_begun(sentence: Sentence) -> bool:
     return any(word in sentence.text for word in _BEGUN)
 
 
+@lru_cache(maxsize=10_000)
+def _sorted_digits(value: float) -> str:
+    """The digits of a value other than 0, sorted: values that differ by an exchange or a factor of ten have the same."""
+    return "".join(sorted(f"{abs(value):.10g}".partition("e")[0].replace(".", "").replace("0", "")))
+
+
 def _worth_comparing(sentences: Sequence[Sentence]) -> set[int]:
     """Sentences near each other with numbers of the same digits, or with the same attribute."""
     seen: dict[str, list[tuple[int, float, bool]]] = {}
@@ -86,13 +93,15 @@ def _worth_comparing(sentences: Sequence[Sentence]) -> set[int]:
             kind, value = numeral.kind, numeral.value
             if kind in _NO_VALUES or (value < 10 and not numeral.power and value == int(value)):
                 continue  # one digit is never exchanged
-            digits = f"{abs(value):.10g}".partition("e")[0].replace(".", "").replace("0", "")
+            digits = _sorted_digits(value)
             if len(digits) < 2 and not numeral.power:
                 continue
-            earlier = seen.setdefault("".join(sorted(digits)), [])
+            earlier = seen.setdefault(digits, [])
             is_year = kind == "year"
-            for at, other, was_year in earlier:
-                if other != value and index - at <= WINDOW:
+            for at, other, was_year in reversed(earlier):
+                if index - at > WINDOW:
+                    break
+                if other != value:
                     # Years are compared where something began in them; most years have no other of their digits.
                     if (is_year and not _has_begun(sentence)) or (was_year and not _has_begun(sentences[at])):
                         continue

@@ -95,7 +95,8 @@ _WHAT: dict[str, tuple[str, frozenset[str], str]] = {
     "lasted": (r"\blast(?:ed|s) (?:for )?", frozenset({"time", "length"}), "a duration"),
 }  # fmt: skip
 _BEFORE = re.compile(
-    "|".join(f"(?P<{name.replace('-', '_')}>{row[0]})" for name, row in _WHAT.items()).join(("(?:", ")"))
+    # All begin a word: with one mark for that in front, most characters of a text fail at once.
+    "|".join(f"(?P<{name.replace('-', '_')}>{row[0]})" for name, row in _WHAT.items()).join((r"\b(?:", ")"))
     + _HEDGE
     + slot("q", UNIT)
 )
