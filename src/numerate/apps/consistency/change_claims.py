@@ -218,7 +218,7 @@ def changes_of(sentence: Sentence) -> Iterator[Change]:
         for match in _AND.finditer(skeleton):
             yield from _around(sentence, match, only_after=True)
     for cues, pattern in _OTHER_PAIRS:
-        for match in pattern.finditer(skeleton) if any(cue in skeleton for cue in cues) else ():
+        for match in pattern.finditer(skeleton) if any(map(skeleton.__contains__, cues)) else ():
             if not _BREAK.search(match["far"].replace(" and ", " ")):
                 change = _change(sentence, match, sentence.get(match, "a"), sentence.get(match, "b"))
                 if pattern is not _STOOD and change.c is not None and change.c.group == "percent" != change.a.group:
@@ -232,10 +232,8 @@ def changes_of(sentence: Sentence) -> Iterator[Change]:
 
 
 def _has_middle(skeleton: str) -> bool:
-    return any(
-        cue in skeleton
-        for cue in (" from ", " over ", " on ", " than ", " against ", " above ", " below ", "compared ")
-    )
+    cues = (" from ", " over ", " on ", " than ", " against ", " above ", " below ", "compared ")
+    return any(map(skeleton.__contains__, cues))
 
 
 def _around(sentence: Sentence, pair: re.Match[str], only_after: bool = False) -> Iterator[Change]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -91,16 +92,13 @@ class ConsistencyChecker:
 
 def sentences_of(document: Document) -> Iterator[Sentence]:
     """The sentences of a text that have a number."""
-    numerals, position = document.numerals, 0
+    text, numerals, position = document.text, document.numerals, 0
+    starts, ends = [each.start for each in numerals], [each.end for each in numerals]
     for start, end in document.sentences:
-        first = position
-        while first < len(numerals) and numerals[first].start < start:
-            first += 1
-        position = first
-        while position < len(numerals) and numerals[position].end <= end:
-            position += 1
+        first = bisect_left(starts, start, position)
+        position = bisect_right(ends, end, first)
         if position > first and end - start <= MAX_SENTENCE:
-            yield Sentence(document.text[start:end], start, numerals[first:position])
+            yield Sentence(text[start:end], start, numerals[first:position])
 
 
 def _once(findings: Iterable[Finding]) -> list[Finding]:

@@ -126,7 +126,7 @@ class Products(Rule):
             for pattern in (_BY, _BOX):
                 for match in pattern.finditer(skeleton):
                     yield from _sized(sentence, match)
-        if any(cue in skeleton for cue in (" per ", " a ", " an ", "/", " each ", "averag", "speed", "that is")) or any(
+        if any(map(skeleton.__contains__, (" per ", " a ", " an ", "/", " each ", "averag", "speed", "that is"))) or any(
             "/" in (each.unit or "") for each in quantities
         ):
             for match in _PER.finditer(skeleton):

@@ -75,7 +75,7 @@ _TIMES = _NO_VALUES | {"year"}
 
 
 def _has_begun(sentence: Sentence) -> bool:
-    return any(word in sentence.text for word in _BEGUN)
+    return any(map(sentence.text.__contains__, _BEGUN))
 
 
 @lru_cache(maxsize=10_000)
@@ -114,10 +114,7 @@ def _worth_comparing(sentences: Sequence[Sentence]) -> set[int]:
                 break
         else:
             continue
-        text = sentence.text
-        for word in _ATTRIBUTE:
-            if word not in text:
-                continue
+        for word in filter(sentence.text.__contains__, _ATTRIBUTE):
             places = last.setdefault(NOUNS.get(word, word), [])
             for at in places[-3:]:
                 if at != index and index - at <= WINDOW:
