@@ -23,7 +23,7 @@ DocumentKind = Literal["text", "table", "records"]
 # may begin with a digit.
 _END = re.compile(
     # One set of first characters for all three, which the search skips to.
-    r"[.!?…\n](?:(?<=[^\n])[\"'”’)\]]*(?:\s+|$)(?=[\"'“‘(\[]*[A-ZÄÖÜÀ-ÝА-Я0-9#]|$)"
+    r"[.!?…\n](?:(?<=[^\n])[\"'”’)\]]*(\s+|$)(?=[\"'“‘(\[]*[A-ZÄÖÜÀ-ÝА-Я0-9#]|$)"
     r"|(?<=\n)(?:[ \t]*\n\s*|(?=[ \t]*(?:[-*•]|\d+[.)])\s)))"
 )
 _SHORT = frozenset(
@@ -155,23 +155,25 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
         >>> [text[start:end] for start, end in sentence_spans(text)]
         ['Dr. Lee paid $5.50.', 'He left at 3 p.m. Then it rained.']
     """
-    spans, start = [], 0
+    spans, start, is_stripped = [], 0, False
     for match in _END.finditer(text):
-        end = match.end()
-        mark = match.start()
+        mark, end = match.span()
         if text[mark] == "." and end < len(text) and _is_short(text, mark):
             continue
-        spans.append((start, end))
-        start = end
-    spans.append((start, len(text)))
-    stripped = []
-    for begin, end in spans:
-        part = text[begin:end].rstrip()
-        size = len(part.lstrip())
-        if size:
-            end = begin + len(part)
-            stripped.append((end - size, end))
-    return stripped
+        space = match.start(1)
+        if is_stripped and space >= 0:  # most sentences: the space behind the last one belongs to its end
+            spans.append((start, space))
+        else:
+            spans += _stripped(text, start, end)
+        start, is_stripped = end, space >= 0
+    return spans + _stripped(text, start, len(text))
+
+
+def _stripped(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """The span without the space around it, unless nothing is left."""
+    part = text[start:end].rstrip()
+    size = len(part.lstrip())
+    return [(start + len(part) - size, start + len(part))] if size else []
 
 
 def _is_short(text: str, point: int) -> bool:

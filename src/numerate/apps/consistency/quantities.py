@@ -46,6 +46,8 @@ _OF_KIND = {
     "percent": "percent", "money": "money", "year": "year", "date": "date", "time": "clock", "ordinal": "ordinal",
     "ratio": "ratio", "identifier": "other", "version": "other",
 }  # fmt: skip
+_BY_VALUE = frozenset(("date", "clock", "ratio", "year"))
+"""Groups that a numeral has only with a fitting value and no unit."""
 _TIME = re.compile(
     r"(?<![\d:.,$€£–—-])(\d{1,2})(?::(\d{2})(?::(\d{2}))?(?![\d:])(?:\s?([ap])\.?m\b\.?)?|\s?([ap])\.?m\b\.?)",
     re.IGNORECASE,
@@ -293,9 +295,10 @@ class Sentence:
 
     def _raw(self) -> Iterable[Quantity]:
         """The quantities before those of mixed units are joined."""
-        whole = self._dates_and_times()
-        waiting = sorted(whole, key=lambda each: each.start)
-        taken = 0
+        waiting = self._dates_and_times()
+        if len(waiting) > 1:
+            waiting.sort(key=lambda each: each.start)
+        taken, source, offset = 0, self.text, self.offset
         for numeral in self.numerals:
             while waiting and waiting[0].end <= numeral.start:
                 taken = max(taken, waiting[0].end)
@@ -308,18 +311,16 @@ class Sentence:
             group = _OF_KIND.get(numeral.kind, "unit" if numeral.unit is not None else "plain")
             if numeral.unit is None and group in ("plain", "other") and self._is_name(numeral, group):
                 group = "ordinal"  # `Table 2`, `IL-2`: it names a thing and counts nothing
-            if group in ("date", "clock") and numeral.unit is not None:
+            if group not in _BY_VALUE:
+                pass
+            elif numeral.unit is not None:
                 group = "unit"  # `17 March, 24 days`
             elif group == "date":
                 group = "year" if 1000 <= numeral.value <= 2100 else "plain"
             elif group == "clock":
                 group = "plain"
-            elif group == "ratio" and numeral.unit is not None:
-                group = "unit"
             elif group == "ratio" and len(numeral.text) == 4 and 1000 <= numeral.value <= 2100:
                 group = "year"
-            elif group == "year" and numeral.unit is not None:
-                group = "unit"
             if (
                 numeral.shared
                 and group == "unit"
@@ -332,8 +333,8 @@ class Sentence:
             else:
                 unit = numeral.unit
             taken = end
-            before = self.text[max(0, start - self.offset - 26) : start - self.offset]
-            text = self.text[start - self.offset : end - self.offset]
+            before = source[max(0, start - offset - 26) : start - offset]
+            text = source[start - offset : end - offset]
             # Brackets of accounts are a sign in tables; in a sentence they are brackets: `defence ($54bn)`.
             value = -numeral.value if text[0] == "(" and numeral.value < 0 else numeral.value
             yield Quantity(text, start, end, value, unit, group, (numeral,), before=before)
