@@ -26,14 +26,13 @@ _END = re.compile(
     r"[.!?…\n](?:(?<=[^\n])[\"'”’)\]]*(\s+|$)(?=[\"'“‘(\[]*[A-ZÄÖÜÀ-ÝА-Я0-9#]|$)"
     r"|(?<=\n)(?:[ \t]*\n\s*|(?=[ \t]*(?:[-*•]|\d+[.)])\s)))"
 )
-_SHORT = frozenset(
-    "Mr Mrs Ms Dr Prof St No Nos Inc Corp Co Ltd Jr Sr vs approx ca cf Fig Figs Tab Eq Sec Vol p pp al est Gen Col Lt Sgt"
-    " Capt Gov Sen Rep Rev Mt Ft Ave Blvd Dept Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec Art Abb bzw Nr ft in sq"
-    " cu min max".split()
-)
-_ABBREVIATION = re.compile(
-    rf"(?:\b(?:{'|'.join(sorted(_SHORT))}|[A-Z])|\b(?:[A-Za-z]\.)+[A-Za-z])\.$"
-)
+_SHORT = frozenset([
+    "Mr", "Mrs", "Ms", "Dr", "Prof", "St", "No", "Nos", "Inc", "Corp", "Co", "Ltd", "Jr", "Sr", "vs", "approx", "ca",
+    "cf", "Fig", "Figs", "Tab", "Eq", "Sec", "Vol", "p", "pp", "al", "est", "Gen", "Col", "Lt", "Sgt", "Capt", "Gov",
+    "Sen", "Rep", "Rev", "Mt", "Ft", "Ave", "Blvd", "Dept", "Jan", "Feb", "Mar", "Apr", "Jun", "Jul", "Aug", "Sep",
+    "Sept", "Oct", "Nov", "Dec", "Art", "Abb", "bzw", "Nr", "ft", "in", "sq", "cu", "min", "max",
+])  # fmt: skip
+_ABBREVIATION = re.compile(rf"(?:\b(?:{'|'.join(sorted(_SHORT))}|[A-Z])|\b(?:[A-Za-z]\.)+[A-Za-z])\.$")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -85,6 +85,7 @@ _RATE = re.compile(rf"{_IN}(?P<gap>,? ?{_GAP}{{0,45}}?){_Z}")
 _RATE_BEFORE = re.compile(
     rf"(?P<gap>\b(?:averag\w+|speed|rate|pace|mean)(?: [a-z]+){{0,2}} (?:of )?){_Z}(?P<far>{_GAP}{{0,40}}?){_IN}"
 )
+_RATE_WORDS = (" per ", " a ", " an ", "/", " each ", "averag", "speed", "that is")
 _RATE_CUE = re.compile(
     r"\b(?:averag\w*|mean|or|i\.e\b|that is|rate of|speed of|pace of|which is|equal to|equivalent to|that’s"
     r"|that's|giving|working out at)\b|\($|=|^(?: [a-z]+)? (?:are|is|makes?|equals?) $"
@@ -126,9 +127,7 @@ class Products(Rule):
             for pattern in (_BY, _BOX):
                 for match in pattern.finditer(skeleton):
                     yield from _sized(sentence, match)
-        if any(map(skeleton.__contains__, (" per ", " a ", " an ", "/", " each ", "averag", "speed", "that is"))) or any(
-            "/" in (each.unit or "") for each in quantities
-        ):
+        if any(map(skeleton.__contains__, _RATE_WORDS)) or any("/" in (each.unit or "") for each in quantities):
             for match in _PER.finditer(skeleton):
                 yield from _per(sentence, match)
             for pattern in (_RATE, _RATE_BEFORE):

@@ -80,7 +80,7 @@ def _has_begun(sentence: Sentence) -> bool:
 
 @lru_cache(maxsize=10_000)
 def _sorted_digits(value: float) -> str:
-    """The digits of a value other than 0, sorted: values that differ by an exchange or a factor of ten have the same."""
+    """The digits of a value other than 0, sorted: an exchange or a factor of ten does not change them."""
     return "".join(sorted(f"{abs(value):.10g}".partition("e")[0].replace(".", "").replace("0", "")))
 
 
