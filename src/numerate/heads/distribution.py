@@ -32,7 +32,7 @@ _FEW_ROWS = 8
 """Rows whose quantiles are first sought at `_PLACES`."""
 _PLACES = torch.arange(-1023, 1024) * ((_INFINITY >> 10) + 1)
 """Orders of float64 numbers of all sizes, with 0 in the middle: a factor of four from one to the next."""
-_AT_ONCE = 2048
+_AT_ONCE = 1024
 """Values for which the cdf is asked at once in a search for quantiles."""
 _LEVELS = 199
 """Number of quantiles among which `best` looks for the most probable numbers."""
