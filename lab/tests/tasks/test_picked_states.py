@@ -9,9 +9,9 @@ import torch
 from tiny_models import new_backbone, tokenizer_of
 
 from numerate.modeling.attaching import attach
+from numerate.modeling.picked_states import picks_states, states_at
 from numerate_lab.tasks.masked_prediction import prediction_training as fitting
 from numerate_lab.tasks.masked_prediction.masked_word import MaskedWords, WordTrial
-from numerate_lab.tasks.masked_prediction.prediction_training import picks_states, states_at
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,4 +1,4 @@
-"""Checks many files, with several processes: rules of texts and small tables go to workers, large tables stay here."""
+"""Checks many files, with several processes: texts and small tables go to workers as long as they keep up."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import multiprocessing
 from collections import deque
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 
 __all__ = ["check_files"]
 
-WAITING_PER_PROCESS = 3
+WAITING_PER_WORKER = 3
+"""Documents that a worker has got and not finished; this process checks the next ones itself."""
+MOST_WAITING = 32
+"""Documents that are kept until those before them are finished: some, so that nobody waits while workers start."""
 
 
 def check_files(
@@ -42,7 +45,9 @@ def check_files(
 ) -> Outcome:
     """Checks files one after the other; a file that cannot be opened is a problem, and the others are still checked.
 
-    The outcome does not depend on the number of processes, nor on an interruption. A model runs in this process.
+    The outcome does not depend on the number of processes, nor on an interruption. This process is one of them: it
+    reads the files and checks what the others have no time for. A model runs in this process, and the rules then have
+    `processes` others.
 
     Args:
         paths: The files; `-` is standard input.
@@ -57,8 +62,9 @@ def check_files(
         BadInput: A worker process died.
     """
     outcome = Outcome()
-    with _pool(processes) as pool:
-        run = _Run(options, model, pool, WAITING_PER_PROCESS * processes, excerpts)
+    workers = processes if model is not None and processes > 1 else processes - 1
+    with _pool(workers, processes) as pool:
+        run = _Run(options, model, pool, WAITING_PER_WORKER * workers, excerpts)
         for path, done in run.files(paths, state, on_position):
             outcome.add(done)
             if state is not None:
@@ -74,12 +80,12 @@ def _begin() -> None:
 
 
 @contextlib.contextmanager
-def _pool(processes: int) -> Iterator[ProcessPoolExecutor | None]:
-    if processes == 1:
+def _pool(workers: int, processes: int) -> Iterator[ProcessPoolExecutor | None]:
+    if not workers:
         yield None
         return
     # Spawned, not forked: a fork copies threads and locks of the caller's libraries.
-    pool = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), initializer=_begin)
+    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=_begin)
     try:
         yield pool
     except BrokenProcessPool:
@@ -119,6 +125,7 @@ class _Run:
     pool: ProcessPoolExecutor | None
     most: int
     excerpts: bool
+    given: list[Future[_Found]] = field(default_factory=list)
 
     def files(
         self, paths: Sequence[str], state: CheckState | None, on_position: Callable[[int], None] | None
@@ -128,13 +135,15 @@ class _Run:
         current = Outcome()
         for item in self._items(paths, state, on_position):
             waiting.append(item)
-            while waiting and (self.pool is None or len(waiting) > self.most or not _is_pending(waiting[0])):
+            while waiting and (self.pool is None or len(waiting) > MOST_WAITING or not _is_pending(waiting[0])):
                 first = waiting.popleft()
                 if isinstance(first, _End):
                     yield first.path, first.known or current
                     current = Outcome()
                 else:
                     self._finish(first, current)
+        for item in reversed(waiting):
+            self._take_back(item)
         for item in waiting:
             if isinstance(item, _End):
                 yield item.path, item.known or current
@@ -162,14 +171,27 @@ class _Run:
 
     def _job(self, path: str, document: Document, piece: int, checkers: Sequence[Checker]) -> _Job:
         is_alone = document.kind == "text" or (document.first_row == 0 and document.is_last)
-        if self.pool is not None and is_alone:
-            found = self.pool.submit(_work, document, self.options, piece)
-        else:
+        if self.pool is None or not is_alone:
             found = _found(document, checkers, self.options, piece)
+        elif self._workers_wait():
+            found = self.pool.submit(_work, document, self.options, piece)
+            self.given.append(found)
+        else:
+            found = _work(document, self.options, piece)
         judged = []
         if self.model is not None:
             judged = checking.placed_findings(document, [self.model], self.options, piece)
         return _Job(path, document, piece, found, judged)
+
+    def _workers_wait(self) -> bool:
+        """Whether the workers may run out of documents; with a model, all documents are theirs."""
+        self.given = [each for each in self.given if not each.done()]
+        return self.model is not None or len(self.given) < self.most
+
+    def _take_back(self, item: _Job | Problem | _End) -> None:
+        """Checks a document here that no worker has begun, as the last ones of a run."""
+        if isinstance(item, _Job) and isinstance(item.rules, Future) and item.rules.cancel():
+            item.rules = _work(item.document, self.options, item.piece)
 
     def _finish(self, item: _Job | Problem, outcome: Outcome) -> None:
         if isinstance(item, Problem):

@@ -23,14 +23,16 @@ DocumentKind = Literal["text", "table", "records"]
 # may begin with a digit.
 _END = re.compile(
     # One set of first characters for all three, which the search skips to.
-    r"[.!?…\n](?:(?<=[^\n])[\"'”’)\]]*(?:\s+|$)(?=[\"'“‘(\[]*[A-ZÄÖÜÀ-ÝА-Я0-9#]|$)"
+    r"[.!?…\n](?:(?<=[^\n])[\"'”’)\]]*(\s+|$)(?=[\"'“‘(\[]*[A-ZÄÖÜÀ-ÝА-Я0-9#]|$)"
     r"|(?<=\n)(?:[ \t]*\n\s*|(?=[ \t]*(?:[-*•]|\d+[.)])\s)))"
 )
-_ABBREVIATION = re.compile(
-    r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|No|Nos|Inc|Corp|Co|Ltd|Jr|Sr|vs|approx|ca|cf|Fig|Figs|Tab|Eq|Sec|Vol|pp?|al|est|Gen"
-    r"|Col|Lt|Sgt|Capt|Gov|Sen|Rep|Rev|Mt|Ft|Ave|Blvd|Dept|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|Art|Abb|bzw"
-    r"|Nr|ft|in|sq|cu|min|max|[A-Z])|\b(?:[A-Za-z]\.)+[A-Za-z])\.$"
-)
+_SHORT = frozenset([
+    "Mr", "Mrs", "Ms", "Dr", "Prof", "St", "No", "Nos", "Inc", "Corp", "Co", "Ltd", "Jr", "Sr", "vs", "approx", "ca",
+    "cf", "Fig", "Figs", "Tab", "Eq", "Sec", "Vol", "p", "pp", "al", "est", "Gen", "Col", "Lt", "Sgt", "Capt", "Gov",
+    "Sen", "Rep", "Rev", "Mt", "Ft", "Ave", "Blvd", "Dept", "Jan", "Feb", "Mar", "Apr", "Jun", "Jul", "Aug", "Sep",
+    "Sept", "Oct", "Nov", "Dec", "Art", "Abb", "bzw", "Nr", "ft", "in", "sq", "cu", "min", "max",
+])  # fmt: skip
+_ABBREVIATION = re.compile(rf"(?:\b(?:{'|'.join(sorted(_SHORT))}|[A-Z])|\b(?:[A-Za-z]\.)+[A-Za-z])\.$")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,23 +154,30 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
         >>> [text[start:end] for start, end in sentence_spans(text)]
         ['Dr. Lee paid $5.50.', 'He left at 3 p.m. Then it rained.']
     """
-    spans, start = [], 0
+    spans, start, is_stripped = [], 0, False
     for match in _END.finditer(text):
-        end = match.end()
-        mark = match.start() + 1
-        # Abbreviations are short: most sentences end with a longer word.
-        word = text[max(0, mark - 7) : mark - 1]
-        may_be_short = text[match.start()] == "." and end < len(text) and not (len(word) == 6 and word.isalpha())
-        if may_be_short and _ABBREVIATION.search(text[max(0, mark - 12) : mark]):
+        mark, end = match.span()
+        if text[mark] == "." and end < len(text) and _is_short(text, mark):
             continue
-        spans.append((start, end))
-        start = end
-    spans.append((start, len(text)))
-    stripped = []
-    for begin, end in spans:
-        part = text[begin:end].rstrip()
-        size = len(part.lstrip())
-        if size:
-            end = begin + len(part)
-            stripped.append((end - size, end))
-    return stripped
+        space = match.start(1)
+        if is_stripped and space >= 0:  # most sentences: the space behind the last one belongs to its end
+            spans.append((start, space))
+        else:
+            spans += _stripped(text, start, end)
+        start, is_stripped = end, space >= 0
+    return spans + _stripped(text, start, len(text))
+
+
+def _stripped(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """The span without the space around it, unless nothing is left."""
+    part = text[start:end].rstrip()
+    size = len(part.lstrip())
+    return [(start + len(part) - size, start + len(part))] if size else []
+
+
+def _is_short(text: str, point: int) -> bool:
+    """Whether a point ends an abbreviation. Most points stand behind a whole word, which needs no pattern."""
+    _, space, word = text[max(0, point - 6) : point].rpartition(" ")
+    if word.isalpha() and (space or len(word) == 6):
+        return bool(space) and (word in _SHORT or (len(word) == 1 and "A" <= word <= "Z"))
+    return word[-1:].isalpha() and _ABBREVIATION.search(text[max(0, point - 11) : point + 1]) is not None

@@ -242,15 +242,19 @@ def _shares(model: Any, name: str, texts: list[str]) -> Any:
     import torch
 
     from numerate.modeling.asking import asked_ids
+    from numerate.modeling.picked_states import logits_at, picks_states
 
-    mask = _mask_of(model, name, 1)
+    mask, asks = _mask_of(model, name, 1), any(NUM in text for text in texts)
     batch = model.processor([text.replace(MASK, mask) for text in texts], padding=True, return_tensors="pt")
     batch = batch.to(model.device)
     batch["input_ids"] = asked_ids(model, batch)
     rows, places = (batch["input_ids"] == model.processor.tokenizer.mask_token_id).nonzero(as_tuple=True)
     try:
         with torch.no_grad():
-            logits = model(**batch, return_loss=False).logits[rows, places]
+            if picks_states(model) and not asks and (model.head is None or not model.head.gates):
+                logits = logits_at(model, batch, rows, places)
+            else:
+                logits = model(**batch, return_loss=False).logits[rows, places]
     except (IndexError, RuntimeError, ValueError) as error:  # backbones differ in the error for too long texts
         said = " ".join(str(error).split())[:200]
         raise BadInput(f"{name} cannot read {batch['input_ids'].shape[1]} tokens: {said}") from None

@@ -28,8 +28,12 @@ __all__ = ["LARGEST", "DistributionError", "NumberDistribution", "from_order", "
 _MAGNITUDE = 0x7FFFFFFFFFFFFFFF
 """Mask of all bits of a float64 except the sign bit."""
 _INFINITY = 0x7FF0000000000000
-_FEW = 32
-"""Quantiles that are sought by parts of sixteen."""
+_FEW_ROWS = 8
+"""Rows whose quantiles are first sought at `_PLACES`."""
+_PLACES = torch.arange(-1023, 1024) * ((_INFINITY >> 10) + 1)
+"""Orders of float64 numbers of all sizes, with 0 in the middle: a factor of four from one to the next."""
+_AT_ONCE = 1024
+"""Values for which the cdf is asked at once in a search for quantiles."""
 _LEVELS = 199
 """Number of quantiles among which `best` looks for the most probable numbers."""
 _CHUNK = 1 << 18
@@ -252,21 +256,26 @@ class NumberDistribution(ABC):
 
     def _quantile_at(self, p: Tensor) -> Tensor:
         """`quantile` at (N, C) probabilities."""
-        # Over the float64 numbers themselves: exact for any cdf, with or without jumps. Few of them are sought by
-        # parts of sixteen: a call of the cdf costs more than fifteen more values in it. Many are halved.
-        halvings = 4 if p.numel() <= _FEW else 1
-        high = torch.full(p.shape, _INFINITY, dtype=torch.int64, device=p.device)
-        low = -high - 2  # just below -inf
-        for _ in range(64 // halvings):
-            ends = torch.stack([low, high], dim=-1)
-            for _ in range(halvings):
-                left, right = ends[..., :-1], ends[..., 1:]
-                middle = (left & right) + ((left ^ right) >> 1)
-                ends = torch.cat([torch.stack([left, middle], dim=-1).flatten(-2), ends[..., -1:]], dim=-1)
-            inner = ends[..., 1:-1]
+        # Over the float64 numbers themselves: exact for any cdf, with or without jumps. A call of the cdf costs more
+        # than some hundred more values in it, so that few quantiles are sought by many parts at once. The first call
+        # is one for all quantiles of a row, at numbers of all sizes; many rows begin with 0 only.
+        places = _PLACES if len(self) <= _FEW_ROWS else _PLACES[len(_PLACES) // 2, None]
+        places = places.to(p.device)
+        known = self._cdf_at(from_order(places).expand(len(self), -1)).nan_to_num(nan=-1.0).cummax(-1)[0]
+        ends = torch.nn.functional.pad(places, (1, 1))
+        ends[0], ends[-1] = -_INFINITY - 2, _INFINITY  # from just below -inf
+        below = torch.searchsorted(known, p.contiguous())
+        low, high = ends[below], ends[below + 1]
+        halvings = max([1, *(each for each in range(1, 8) if p.numel() << each <= _AT_ONCE)])
+        counts = torch.arange(1, 1 << halvings, device=p.device)
+        bits = int(ends.diff().max()).bit_length()
+        for _ in range(math.ceil(bits / halvings)):
+            step = ((high - low + len(counts)) >> halvings)[..., None]
+            inner = torch.minimum(low[..., None] + step * counts, high[..., None])
             reached = self._cdf_at(from_order(inner.flatten(1))).reshape(inner.shape) >= p[..., None]
             below = (reached.cumsum(-1) == 0).sum(-1, keepdim=True)
-            low, high = ends.gather(-1, below).squeeze(-1), ends.gather(-1, below + 1).squeeze(-1)
+            tried = torch.cat([low[..., None], inner, high[..., None]], dim=-1)
+            low, high = tried.gather(-1, below).squeeze(-1), tried.gather(-1, below + 1).squeeze(-1)
         return from_order(high) + 0.0  # -0 becomes 0
 
     def _sample(self, count: int, generator: torch.Generator | None) -> Tensor:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from decimal import Decimal
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import torch
@@ -145,7 +146,12 @@ def _text(number: Decimal, style: Style) -> str:
     if value and not _PLAIN[0] <= abs(value) < _PLAIN[1]:
         return numeral_of(value, max(1, len(number.as_tuple().digits))).text
     decimals = max(0, -_exponent(number))
-    return render(dataclasses.replace(style, decimals=decimals), value)
+    return render(_with_decimals(style, decimals), value)
+
+
+@lru_cache(maxsize=256)
+def _with_decimals(style: Style, decimals: int) -> Style:
+    return dataclasses.replace(style, decimals=decimals)
 
 
 def _exponent(number: Decimal) -> int:

@@ -181,8 +181,11 @@ def evaluating(model: nn.Module) -> Iterator[None]:
     training do not trigger a compilation.
     """
     modes = [(module, module.training) for module in model.modules()]
+    if not any(mode for _, mode in modes):
+        modes = []  # as it should be: setting the mode of all modules takes longer than a small one takes to run
     own, wrapped = model.__dict__.get("_original_forward"), model.__dict__.get("forward")
-    model.eval()
+    if modes:
+        model.eval()
     if own is not None:
         model.forward = own
     try:

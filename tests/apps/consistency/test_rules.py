@@ -100,6 +100,18 @@ def test_what_is_right(text: str) -> None:
     assert found(text) == []
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "12 chairs at $0 each come to $450.",
+        "The number of wolves fell by 7 from 9 to 0.",
+        "The price rose 0% and is now $65, after $50 in May.",
+    ],
+)
+def test_zeros_are_not_divided_by(text: str) -> None:
+    assert found(text) == []
+
+
 def test_places_are_offsets_in_the_document() -> None:
     text = "A first sentence.\n\nThe lake is 28 km (27 mi) long. It is 28 km (27 mi) wide."
     spans = sorted(each.span or (0, 0) for each in check(text))

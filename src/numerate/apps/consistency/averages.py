@@ -207,7 +207,7 @@ class ListCounts(Rule):
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Looks for lists behind a colon, and for years in brackets."""
         text = sentence.text
-        if not any(cue in text for cue in (": ", " : ", "(", " are ", " were ")):
+        if not any(map(text.__contains__, (": ", " : ", "(", " are ", " were "))):
             return
         for match in _YEARS.finditer(sentence.skeleton) if len(sentence.quantities) > 2 else ():
             years = len(sentence.within(match["years"]))

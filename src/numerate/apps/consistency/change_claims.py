@@ -81,6 +81,7 @@ _PAIRS = [
     ("up from ", re.compile(rf"{_B}(?P<gap>{_GAP}{{0,30}}?)\bup from {_LEAD}{_A}")),
     ("down from ", re.compile(rf"{_B}(?P<gap>{_GAP}{{0,30}}?)\bdown from {_LEAD}{_A}")),
 ]  # fmt: skip
+_CHANGE_OF = re.compile(rf", an? (?:{_KIND}) of ")
 _AND = re.compile(rf"{_A}(?P<gap>{_GAP}{{0,50}}?\band {_GAP}{{0,40}}?){_B}(?=, an? (?:{_KIND}) of )")
 """`was 82 kg on admission and 74 kg at discharge, a loss of 8 kg`."""
 
@@ -130,6 +131,9 @@ _STOOD = re.compile(
     rf"\b(?:which|that|who) (?:was|were|stood at|had been|numbered|totall?ed) {_HEDGE}{_A}(?P<far>{_GAP}{{0,30}}?),"
     rf" (?P<w3>{_MOVED}) (?:by )?{_HEDGE}{slot('c3', _VALUE)}{_POINTS} to {_LEAD}{_B}"
 )
+_OTHER_PAIRS = (
+    ((" between ",), _BETWEEN), ((" between ",), _BETWEEN_BEHIND), (("which ", "that ", "who "), _STOOD),
+)  # fmt: skip
 _FACTORS = {
     "doubl": 2.0, "tripl": 3.0, "trebl": 3.0, "quadrupl": 4.0, "quintupl": 5.0, "halv": 0.5, "twofold": 2.0,
     "threefold": 3.0, "fourfold": 4.0, "fivefold": 5.0, "tenfold": 10.0,
@@ -210,11 +214,11 @@ def changes_of(sentence: Sentence) -> Iterator[Change]:
             if _BREAK_PAIR.search(match["gap"]):
                 continue
             yield from _around(sentence, match)
-    if " of " in skeleton:
+    if _CHANGE_OF.search(skeleton):
         for match in _AND.finditer(skeleton):
             yield from _around(sentence, match, only_after=True)
-    for cue, pattern in ((" between ", _BETWEEN), (" between ", _BETWEEN_BEHIND), (", ", _STOOD)):
-        for match in pattern.finditer(skeleton) if cue in skeleton else ():
+    for cues, pattern in _OTHER_PAIRS:
+        for match in pattern.finditer(skeleton) if any(map(skeleton.__contains__, cues)) else ():
             if not _BREAK.search(match["far"].replace(" and ", " ")):
                 change = _change(sentence, match, sentence.get(match, "a"), sentence.get(match, "b"))
                 if pattern is not _STOOD and change.c is not None and change.c.group == "percent" != change.a.group:
@@ -228,10 +232,8 @@ def changes_of(sentence: Sentence) -> Iterator[Change]:
 
 
 def _has_middle(skeleton: str) -> bool:
-    return any(
-        cue in skeleton
-        for cue in (" from ", " over ", " on ", " than ", " against ", " above ", " below ", "compared ")
-    )
+    cues = (" from ", " over ", " on ", " than ", " against ", " above ", " below ", "compared ")
+    return any(map(skeleton.__contains__, cues))
 
 
 def _around(sentence: Sentence, pair: re.Match[str], only_after: bool = False) -> Iterator[Change]:

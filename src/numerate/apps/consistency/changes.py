@@ -206,7 +206,7 @@ def _difference(sentence: Sentence, change: Change) -> Finding | None:
     if exact and a.unit is None and b.unit is None:
         slack = max(each.last_place for each in (a, b, d)) / 2 if min(a.value, b.value) >= 1000 else 0.0
         slack = 0.0 if slack < 50 else slack / 1.01
-    if abs(real - d.value) <= slack * 1.0001 or real == 0 or not 0.05 < a.value / b.value < 20:
+    if abs(real - d.value) <= slack * 1.0001 or real == 0 or b.value == 0 or not 0.05 < a.value / b.value < 20:
         return None
     if d.value > 4 * real or real > 5 * d.value:
         return None  # it is about something else

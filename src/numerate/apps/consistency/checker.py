@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +44,10 @@ class ConsistencyChecker:
         self.rules: dict[str, Rule] = {name: rules.create(name) for name in rules if name not in left_out}
         self._sentence_rules = self._with("sentence")
         self._passage_rules = self._with("passage")
-        self._by_values = [[rule for rule in self._sentence_rules if rule.least <= values] for values in range(5)]
+        self._by_values = [
+            [(rule.wants, rule.sentence) for rule in self._sentence_rules if rule.least <= values]
+            for values in range(5)
+        ]
 
     def check(self, document: Document) -> list[Finding]:
         """All findings of the document, at most one of a rule at one place."""
@@ -60,11 +64,11 @@ class ConsistencyChecker:
 
     def _of_sentence(self, sentence: Sentence) -> Iterator[Finding]:
         tally, text = tally_of(sentence.numerals), sentence.text
-        if not tally.values and tally.times < 2 and not tally.late and ":" not in text and not _has_code(sentence):
+        if not tally.values and tally.times < 2 and not tally.late and ":" not in text:
             return  # a lone year: most sentences
-        for rule in self._by_values[min(tally.values, 4)]:
-            if rule.wants(tally, text):
-                yield from rule.sentence(sentence)
+        for wants, findings in self._by_values[min(tally.values, 4)]:
+            if wants(tally, text):
+                yield from findings(sentence)
 
     def _of_table(self, document: Document) -> Iterator[Finding]:
         from numerate.apps.consistency.table_numbers import table_of
@@ -88,16 +92,13 @@ class ConsistencyChecker:
 
 def sentences_of(document: Document) -> Iterator[Sentence]:
     """The sentences of a text that have a number."""
-    numerals, position = document.numerals, 0
+    text, numerals, position = document.text, document.numerals, 0
+    starts, ends = [each.start for each in numerals], [each.end for each in numerals]
     for start, end in document.sentences:
-        first = position
-        while first < len(numerals) and numerals[first].start < start:
-            first += 1
-        position = first
-        while position < len(numerals) and numerals[position].end <= end:
-            position += 1
+        first = bisect_left(starts, start, position)
+        position = bisect_right(ends, end, first)
         if position > first and end - start <= MAX_SENTENCE:
-            yield Sentence(document.text[start:end], start, numerals[first:position])
+            yield Sentence(text[start:end], start, numerals[first:position])
 
 
 def _once(findings: Iterable[Finding]) -> list[Finding]:
@@ -107,8 +108,3 @@ def _once(findings: Iterable[Finding]) -> list[Finding]:
         if key not in seen or finding.probability > seen[key].probability:
             seen[key] = finding
     return list(seen.values())
-
-
-def _has_code(sentence: Sentence) -> bool:
-    """Whether a number is an identifier to the reader, as an ordinal with a wrong ending is."""
-    return any(each.kind == "identifier" for each in sentence.numerals)

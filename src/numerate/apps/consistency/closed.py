@@ -100,11 +100,15 @@ def _no_times(sentence: Sentence) -> list[Quantity]:
 
 def values_alike(sentence: Sentence, least: int, most: int) -> list[Quantity]:
     """The values of a sentence that has so many of them, all of one kind and unit; none otherwise."""
+    values = sentence.cached("alike", _alike)
+    return values if least <= len(values) <= most else []
+
+
+def _alike(sentence: Sentence) -> list[Quantity]:
     values = values_of(sentence)
-    if not least <= len(values) <= most:
-        return []
-    first = values[0]
-    return values if all(each.group == first.group and each.comparable(first) for each in values) else []
+    first = values[0] if values else None
+    is_alike = all(each.group == first.group and each.comparable(first) for each in values)  # type: ignore[union-attr]
+    return values if is_alike else []
 
 
 def closed_percent(sentence: Sentence) -> Iterator[Finding]:
@@ -123,6 +127,7 @@ def closed_percent(sentence: Sentence) -> Iterator[Finding]:
     if (
         not (is_rate or _is_change(sentence, p))
         or min(each.value for each in others) <= 0
+        or p.value == 0
         or p.hedge in ("over", "under")
     ):
         return

@@ -181,6 +181,8 @@ def closed_product(sentence: Sentence) -> Iterator[Finding]:
 def _factors(values: list[Quantity]) -> Iterator[Finding]:
     """The last number is the product of the others, or the quotient of the larger and the smaller."""
     a, b, t = values
+    if min(a.value, b.value) <= 0:
+        return
     scale = 1.0
     kin = [each for each in (a, b) if each.comparable(t) and each.unit is not None]
     cents = [each for each in (a, b) if each.unit == "cent" and t.unit in ("USD", "EUR", "AUD", "CAD")]

@@ -69,7 +69,7 @@ class Differences(Rule):
         """Three values, or two times and a value."""
         return (
             tally.values > 2
-            or (tally.times + tally.values > 2 and tally.values > 0 and any(word in text for word in _SPANS))
+            or (tally.times + tally.values > 2 and tally.values > 0 and any(map(text.__contains__, _SPANS)))
             or (tally.times > 1 and ("anniversary" in text or "birthday" in text))
         )
 
@@ -93,7 +93,7 @@ class Differences(Rule):
                 for match in pattern.finditer(skeleton):
                     yield from self._clock(sentence, match)
         yield from list(change_findings(sentence, "difference")) or closed_difference(sentence)
-        if any(word in skeleton for word in _MARGINS):
+        if any(map(skeleton.__contains__, _MARGINS)):
             for pattern in SCORES:
                 for match in pattern.finditer(skeleton):
                     yield from self._score(sentence, match)

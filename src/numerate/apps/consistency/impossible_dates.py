@@ -49,6 +49,7 @@ _CLOCK = re.compile(
     r"\b(?:at|until|till|from|by|around|before|after)( \d{1,2}):(\d{2})(?![\d:]|\.\d)(\s?[ap]\.?m\b)?", re.IGNORECASE
 )
 _ANY_CLOCK = re.compile(r"(?<![\d:.-])( ?\d{1,2}):(\d{2})(?![\d:]|\.\d)(\s?[ap]\.?m\b)?", re.IGNORECASE)
+_MINUTES = re.compile(r":\d\d")
 _TODAY = re.compile(
     r"\b(?:tonight|today|tomorrow|yesterday|deadline|depart\w*|arriv\w+|kick-?off|o.clock|leaves|opens"
     r"|closes|begins|starts)\b",
@@ -116,7 +117,7 @@ class ImpossibleDate(Rule):
         if len(sentence.numerals) > 2:
             for start, end, message in _numeric(text):
                 yield _finding(sentence.offset, (start, end), text[start:end], message)
-        if ":" in text and not _SCORE.search(text):
+        if ":" in text and _MINUTES.search(text) and not _SCORE.search(text):
             for match in (_ANY_CLOCK if _TODAY.search(text) else _CLOCK).finditer(text):
                 if _LONG.match(text, match.end()):
                     continue

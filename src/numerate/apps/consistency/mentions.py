@@ -181,7 +181,7 @@ def mentions_of(sentence: Sentence, index: int) -> Iterator[Mention]:
     when: frozenset[float] | None = None
     contrasts, weak, places = [], [], []
     for pattern, classes, cues in _PATTERNS:
-        if not any(each in skeleton for each in classes) or not any(cue in skeleton for cue in cues):
+        if not any(map(skeleton.__contains__, classes)) or not any(map(skeleton.__contains__, cues)):
             continue
         for match in pattern.finditer(skeleton):
             if when is None:  # most sentences have no mention

@@ -21,6 +21,8 @@ _ORDINAL = re.compile(
     r"(?P<ending>st|nd|rd|th|ST|ND|RD|TH)(?![\w.]\w)\b"
 )
 """Not `232Th`, which is an isotope."""
+_ENDING = re.compile(r"[0-9](?:st|nd|rd|th|ST|ND|RD|TH)")
+"""What every ordinal has; the search for it jumps from digit to digit."""
 _MAY_HAVE_DECIMALS = re.compile(
     r"[ -](?:percentile|centile|quantile|decile|quintile|quartile|generation|order|power|root|magnitude|harmonic)",
     re.IGNORECASE,
@@ -40,7 +42,7 @@ class OrdinalEnding(Rule):
 
     def wants(self, tally: Tally, text: str) -> bool:
         """A number with the ending of an ordinal."""
-        return _ORDINAL.search(text) is not None
+        return _ENDING.search(text) is not None
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Looks at digits with an ending, whatever the reader makes of them."""

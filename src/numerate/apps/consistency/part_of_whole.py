@@ -121,7 +121,7 @@ _CUES = (" of ", "/", " in ", "of ", "among ", " on ", " from ")
 def share_findings(sentence: Sentence) -> Iterable[Finding]:
     """Findings about parts, wholes and shares of a sentence."""
     skeleton = sentence.skeleton
-    if not any(cue in skeleton for cue in _CUES):
+    if not any(map(skeleton.__contains__, _CUES)):
         return
     if PERCENT in skeleton and len(sentence.quantities) > 2:
         for pattern in _PATTERNS:

@@ -50,7 +50,7 @@ class Percents(Rule):
         """A percentage, or a word such as `doubled`, and two values."""
         return tally.values > 1 and (
             tally.percents > 0
-            or any(word in text for word in _FACTORS)
+            or any(map(text.__contains__, _FACTORS))
             or (" of " in text and _PART.search(text) is not None)
         )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, plain, rules
 from numerate.apps.consistency.closed_counts import closed_product
-from numerate.apps.consistency.quantities import COUNT, MONEY, UNIT, slot
+from numerate.apps.consistency.quantities import COUNT, MONEY, UNIT, one, slot
 from numerate.numerals.unit_factors import converted, dimension_name, measure_of
 from numerate.numerals.unit_tables import UNITS
 
@@ -54,6 +54,8 @@ _GROUPS = re.compile(
     rf")?(?: each)?(?P<gap>{_GAP}{{0,30}}?){slot('t', _VALUE)}(?P<noun> (?!in |al)[a-z]+)?"
     r"(?P<tail>(?: [a-z]+)?(?: in all| in total| altogether| all told))?"
 )
+_PLURAL_OF = re.compile(rf"s of {one(_VALUE)}")
+"""What all groups have; a look for it is cheap."""
 _INTO = re.compile(
     rf"{slot('t', COUNT)}(?P<thing>{_WORDS})(?P<gap>{_GAP}{{0,60}}?)\b(?:into|in"
     rf"|as) {slot('n', COUNT)}(?: equal| different)? (?P<what>groups|teams|classes|batches|boxes|packs|rows"
@@ -83,6 +85,7 @@ _RATE = re.compile(rf"{_IN}(?P<gap>,? ?{_GAP}{{0,45}}?){_Z}")
 _RATE_BEFORE = re.compile(
     rf"(?P<gap>\b(?:averag\w+|speed|rate|pace|mean)(?: [a-z]+){{0,2}} (?:of )?){_Z}(?P<far>{_GAP}{{0,40}}?){_IN}"
 )
+_RATE_WORDS = (" per ", " a ", " an ", "/", " each ", "averag", "speed", "that is")
 _RATE_CUE = re.compile(
     r"\b(?:averag\w*|mean|or|i\.e\b|that is|rate of|speed of|pace of|which is|equal to|equivalent to|that’s"
     r"|that's|giving|working out at)\b|\($|=|^(?: [a-z]+)? (?:are|is|makes?|equals?) $"
@@ -115,7 +118,7 @@ class Products(Rule):
         if MONEY in skeleton:
             for match in _EACH.finditer(skeleton):
                 yield from _priced(sentence, match)
-        if " of " in skeleton:
+        if _PLURAL_OF.search(skeleton):
             for match in _GROUPS.finditer(skeleton):
                 yield from _grouped(sentence, match)
             for match in _INTO.finditer(skeleton):
@@ -124,9 +127,7 @@ class Products(Rule):
             for pattern in (_BY, _BOX):
                 for match in pattern.finditer(skeleton):
                     yield from _sized(sentence, match)
-        if any(cue in skeleton for cue in (" per ", " a ", " an ", "/", " each ", "averag", "speed", "that is")) or any(
-            "/" in (each.unit or "") for each in quantities
-        ):
+        if any(map(skeleton.__contains__, _RATE_WORDS)) or any("/" in (each.unit or "") for each in quantities):
             for match in _PER.finditer(skeleton):
                 yield from _per(sentence, match)
             for pattern in (_RATE, _RATE_BEFORE):

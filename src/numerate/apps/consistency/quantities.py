@@ -33,7 +33,8 @@ _CLASSES = {
         ["plain", "unit", "percent", "money", "year", "date", "clock", "ordinal", "ratio", "other"]
     )
 }
-_INDEX = "[\ue100-\uf8ff]"
+_INDEX = "."
+"""The second character of a slot, from U+E100; nothing else follows a class, and a set takes long to compile."""
 PLAIN, UNIT, PERCENT, MONEY, YEAR, DATED, CLOCK, ORDINAL = (
     _CLASSES[name] for name in ("plain", "unit", "percent", "money", "year", "date", "clock", "ordinal")
 )
@@ -45,6 +46,8 @@ _OF_KIND = {
     "percent": "percent", "money": "money", "year": "year", "date": "date", "time": "clock", "ordinal": "ordinal",
     "ratio": "ratio", "identifier": "other", "version": "other",
 }  # fmt: skip
+_BY_VALUE = frozenset(("date", "clock", "ratio", "year"))
+"""Groups that a numeral has only with a fitting value and no unit."""
 _TIME = re.compile(
     r"(?<![\d:.,$€£–—-])(\d{1,2})(?::(\d{2})(?::(\d{2}))?(?![\d:])(?:\s?([ap])\.?m\b\.?)?|\s?([ap])\.?m\b\.?)",
     re.IGNORECASE,
@@ -53,6 +56,7 @@ _HALF_DAYS = re.compile(r"[apAP]\.?[mM](?![a-zA-Z])")
 _HALF_DAY = re.compile(r"\d\s?[ap]\.?m\b", re.IGNORECASE)
 _SPACE = re.compile(r"\s+")
 _PRIVATE = re.compile("[\ue000-\uf8ff]")
+_SPACED_MARKS = tuple(f" {mark}" for mark in ",;:.)]%")
 _JOIN = re.compile(r"(?:,? and |, ?|[ -]?)$")
 _SPAN = re.compile(r" (?:and|to|until|till|through) | ?[–—-] ?")
 _HEDGES = (
@@ -69,6 +73,12 @@ _HEDGE = re.compile(
     r"[\s(]*(?:the |an? |of |only |by |just |to )?[$€£¥]?\s*$",
     re.IGNORECASE,
 )
+_HEDGE_MARKS = str.maketrans("($€£¥", "     ")
+_HEDGE_ENDS = frozenset(
+    word for words in ("approx", "approx.", "c.", "ca.", *(words for _, words in _HEDGES))
+    for word in (each.split()[-1] for each in words.split("|"))
+)  # fmt: skip
+"""Last words of the hedges: one of them is the last or last but one before a quantity with a hedge."""
 _DASHES = ("-", "–", "—")
 _REFERENCES = frozenset([
     "table", "tables", "figure", "figures", "fig", "fig.", "figs.", "section", "sections", "sec.", "chapter",
@@ -151,7 +161,8 @@ class Quantity:
     def hedge(self) -> str:
         """`about`, `over` or `under` if such a word stands before it, else an empty string."""
         if self._hedge is None:
-            found = _HEDGE.search(self.before)
+            words = self.before.lower().translate(_HEDGE_MARKS).split()[-2:]
+            found = None if _HEDGE_ENDS.isdisjoint(words) else _HEDGE.search(self.before)
             self._hedge = (found.lastgroup or "") if found else ""
         return self._hedge
 
@@ -266,7 +277,8 @@ class Sentence:
         text = self.text.lower()
         if len(text) != len(self.text):  # some letters have a longer lower case
             text = "".join(char.lower() if len(char.lower()) == 1 else char for char in self.text)
-        text = _PRIVATE.sub(" ", text) if _PRIVATE.search(text) else text
+        if not text.isascii():
+            text = _PRIVATE.sub(" ", text)
         for index, each in enumerate(self.quantities):
             parts.append(text[end : each.start - self.offset])
             parts.append(_CLASSES[each.group] + chr(_FIRST + index))
@@ -276,16 +288,17 @@ class Sentence:
         if "  " in joined or "\n" in joined or "\t" in joined or "\xa0" in joined:
             joined = _SPACE.sub(" ", joined)
         # Tokenised texts have spaces around their marks.
-        for mark in ",;:.)]%":
-            if f" {mark}" in joined:
-                joined = joined.replace(f" {mark}", mark)
+        for spaced in _SPACED_MARKS:
+            if spaced in joined:
+                joined = joined.replace(spaced, spaced[1])
         return joined.replace("( ", "(").replace("[ ", "[")
 
     def _raw(self) -> Iterable[Quantity]:
         """The quantities before those of mixed units are joined."""
-        whole = self._dates_and_times()
-        waiting = sorted(whole, key=lambda each: each.start)
-        taken = 0
+        waiting = self._dates_and_times()
+        if len(waiting) > 1:
+            waiting.sort(key=lambda each: each.start)
+        taken, source, offset = 0, self.text, self.offset
         for numeral in self.numerals:
             while waiting and waiting[0].end <= numeral.start:
                 taken = max(taken, waiting[0].end)
@@ -298,18 +311,16 @@ class Sentence:
             group = _OF_KIND.get(numeral.kind, "unit" if numeral.unit is not None else "plain")
             if numeral.unit is None and group in ("plain", "other") and self._is_name(numeral, group):
                 group = "ordinal"  # `Table 2`, `IL-2`: it names a thing and counts nothing
-            if group in ("date", "clock") and numeral.unit is not None:
+            if group not in _BY_VALUE:
+                pass
+            elif numeral.unit is not None:
                 group = "unit"  # `17 March, 24 days`
             elif group == "date":
                 group = "year" if 1000 <= numeral.value <= 2100 else "plain"
             elif group == "clock":
                 group = "plain"
-            elif group == "ratio" and numeral.unit is not None:
-                group = "unit"
             elif group == "ratio" and len(numeral.text) == 4 and 1000 <= numeral.value <= 2100:
                 group = "year"
-            elif group == "year" and numeral.unit is not None:
-                group = "unit"
             if (
                 numeral.shared
                 and group == "unit"
@@ -322,8 +333,8 @@ class Sentence:
             else:
                 unit = numeral.unit
             taken = end
-            before = self.text[max(0, start - self.offset - 26) : start - self.offset]
-            text = self.text[start - self.offset : end - self.offset]
+            before = source[max(0, start - offset - 26) : start - offset]
+            text = source[start - offset : end - offset]
             # Brackets of accounts are a sign in tables; in a sentence they are brackets: `defence ($54bn)`.
             value = -numeral.value if text[0] == "(" and numeral.value < 0 else numeral.value
             yield Quantity(text, start, end, value, unit, group, (numeral,), before=before)

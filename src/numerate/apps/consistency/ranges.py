@@ -140,7 +140,7 @@ class Ranges(Rule):
     def wants(self, tally: Tally, text: str) -> bool:
         """A number before a smaller one and a word or dash of a range, or a value and its range."""
         return (
-            (tally.falls and any(cue in text for cue in _CUES))
+            (tally.falls and any(map(text.__contains__, _CUES)))
             or (tally.times > 2 and "from " in text)
             or (
                 tally.values > 2

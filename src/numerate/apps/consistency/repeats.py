@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, rules
@@ -74,7 +75,13 @@ _TIMES = _NO_VALUES | {"year"}
 
 
 def _has_begun(sentence: Sentence) -> bool:
-    return any(word in sentence.text for word in _BEGUN)
+    return any(map(sentence.text.__contains__, _BEGUN))
+
+
+@lru_cache(maxsize=10_000)
+def _sorted_digits(value: float) -> str:
+    """The digits of a value other than 0, sorted: an exchange or a factor of ten does not change them."""
+    return "".join(sorted(f"{abs(value):.10g}".partition("e")[0].replace(".", "").replace("0", "")))
 
 
 def _worth_comparing(sentences: Sequence[Sentence]) -> set[int]:
@@ -86,13 +93,15 @@ def _worth_comparing(sentences: Sequence[Sentence]) -> set[int]:
             kind, value = numeral.kind, numeral.value
             if kind in _NO_VALUES or (value < 10 and not numeral.power and value == int(value)):
                 continue  # one digit is never exchanged
-            digits = f"{abs(value):.10g}".partition("e")[0].replace(".", "").replace("0", "")
+            digits = _sorted_digits(value)
             if len(digits) < 2 and not numeral.power:
                 continue
-            earlier = seen.setdefault("".join(sorted(digits)), [])
+            earlier = seen.setdefault(digits, [])
             is_year = kind == "year"
-            for at, other, was_year in earlier:
-                if other != value and index - at <= WINDOW:
+            for at, other, was_year in reversed(earlier):
+                if index - at > WINDOW:
+                    break
+                if other != value:
                     # Years are compared where something began in them; most years have no other of their digits.
                     if (is_year and not _has_begun(sentence)) or (was_year and not _has_begun(sentences[at])):
                         continue
@@ -105,10 +114,7 @@ def _worth_comparing(sentences: Sequence[Sentence]) -> set[int]:
                 break
         else:
             continue
-        text = sentence.text
-        for word in _ATTRIBUTE:
-            if word not in text:
-                continue
+        for word in filter(sentence.text.__contains__, _ATTRIBUTE):
             places = last.setdefault(NOUNS.get(word, word), [])
             for at in places[-3:]:
                 if at != index and index - at <= WINDOW:

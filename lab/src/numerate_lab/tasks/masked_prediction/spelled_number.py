@@ -16,10 +16,11 @@ from torch.nn.utils.rnn import pad_sequence
 
 from numerate import metrics
 from numerate.modeling.introspection import evaluating
+from numerate.modeling.picked_states import logits_at
 from numerate.training.device_batches import BatchesByLength
 from numerate_lab.tasks.masked_prediction.number_guesses import LEVEL, empty_columns, wrong_columns
 from numerate_lab.tasks.masked_prediction.prediction_setup import split_key
-from numerate_lab.tasks.masked_prediction.prediction_training import fit, logits_at
+from numerate_lab.tasks.masked_prediction.prediction_training import fit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

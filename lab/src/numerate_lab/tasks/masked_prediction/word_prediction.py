@@ -10,8 +10,8 @@ import torch
 
 from numerate.metrics.ranks import ranks_of
 from numerate.modeling.introspection import evaluating
+from numerate.modeling.picked_states import logits_at
 from numerate.training.device_batches import BatchesByLength
-from numerate_lab.tasks.masked_prediction.prediction_training import logits_at
 from numerate_lab.tasks.masked_prediction.word_positions import encode
 from numerate_lab.tasks.masked_prediction.word_scores import UnitSpellings, WordScores
 

@@ -15,11 +15,12 @@ import numpy as np
 import torch
 
 from numerate.modeling.introspection import evaluating
+from numerate.modeling.picked_states import logits_at
 from numerate.training.device_batches import BatchesByLength
 from numerate_lab.tasks.finetuning.fine_tuning import fine_tune
 from numerate_lab.tasks.masked_prediction.masked_number import mask_numbers, numeral_table, write_answers
 from numerate_lab.tasks.masked_prediction.number_guesses import LEVEL
-from numerate_lab.tasks.masked_prediction.prediction_training import fit, logits_at
+from numerate_lab.tasks.masked_prediction.prediction_training import fit
 from numerate_lab.tasks.masked_prediction.spelled_number import PLACES, SpelledNumbers, placed_rows
 from numerate_lab.tasks.reasoning.questions import WORDS
 
