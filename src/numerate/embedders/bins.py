@@ -205,9 +205,10 @@ class PiecewiseEmbedder(Embedder):
         left, width = float_values(self.left_bits), float_values(self.width_bits)
         pieces = (scaled[:, None] - left) / width
         low, high = torch.zeros_like(left), torch.ones_like(left)
-        low[0], high[-1] = -1000.0, 1000.0
-        single = width[:-1].isinf().all()
-        low[-1] = torch.where(single, -1000.0, low[-1])
+        # In place and without a number from the host, so that a CUDA graph can record it.
+        low[:1].fill_(-1000.0)
+        high[-1:].fill_(1000.0)
+        low[-1:].masked_fill_(width[:-1].isinf().all(), -1000.0)
         return pieces.clamp(low, high)
 
     def forward(self, numbers: NumberTable) -> Tensor:

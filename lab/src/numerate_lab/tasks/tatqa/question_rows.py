@@ -135,14 +135,23 @@ class Rows:
 
     def batch(self, index: np.ndarray) -> dict[str, Any]:
         """Some rows, without the padding that none of them needs; no device is waited for."""
-        device = self.unit.device
-        chosen = torch.from_numpy(np.ascontiguousarray(index)).to(device, non_blocking=True)
-        length, count = int(self.tokens[index].max()), int(self.numbers[index].max(initial=0))
+        return self.take(self.places(index), *self.sizes(index))
+
+    def places(self, index: np.ndarray) -> Tensor:
+        """Indices of rows on the device, which is not waited for."""
+        return torch.from_numpy(np.ascontiguousarray(index)).to(self.unit.device, non_blocking=True)
+
+    def sizes(self, index: np.ndarray) -> tuple[int, int]:
+        """The most tokens and the most numbers of some rows."""
+        return int(self.tokens[index].max()), int(self.numbers[index].max(initial=0))
+
+    def take(self, chosen: Tensor, length: int, count: int) -> dict[str, Any]:
+        """Some rows, cut or padded to `length` tokens and `count` numbers as far as the rows have them."""
         fields = {
-            key: value[chosen, :count] if key in NUMBER_FIELDS else value[chosen, :length]
+            key: value[:, :count][chosen] if key in NUMBER_FIELDS else value[:, :length][chosen]
             for key, value in self.fields.items()
         }
-        wide = {name: getattr(self, name)[chosen, :length] for name in ("part", "unit", "tags")}
+        wide = {name: getattr(self, name)[:, :length][chosen] for name in ("part", "unit", "tags")}
         narrow = {name: getattr(self, name)[chosen] for name in ("numeric", "operator", "scale", "pair", "turned")}
         return {"fields": fields, **wide, **narrow}
 

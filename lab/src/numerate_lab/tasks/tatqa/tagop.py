@@ -14,7 +14,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from numerate.modeling.introspection import evaluating
+from numerate.processing.static_shapes import Counts, fixed_counts
 from numerate.training.learning_rates import number_rate
+from numerate_lab.engine.graphed_step import GraphedStep
 from numerate_lab.tasks.finetuning.compiled_layers import compile_layers
 from numerate_lab.tasks.tatqa.operators import OPERATORS
 from numerate_lab.tasks.tatqa.question_rows import TABLE, TEXT
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Predicted", "TagOp", "fit", "predict"]
 
+_LENGTHS, _COUNTS = 64, 32
+"""Recorded steps have lengths and counts of numbers that are multiples of these, so that there are few sizes."""
 _GROUP = 8
 """Batches whose questions are sorted by length together, so that little padding is computed."""
 
@@ -148,24 +152,18 @@ def fit(model: TagOp, rows: Rows, index: np.ndarray, config: Any, lengths: np.nd
     device = model.numbers.device
     index = index[(rows.operator[torch.from_numpy(index).to(rows.operator.device)] >= 0).cpu().numpy()]
     steps = config.epochs * math.ceil(len(index) / config.batch)
-    optimizer, schedule = _optimizer(model, config, steps)
-    weights = [weight for group in optimizer.param_groups for weight in group["params"]]
-    bf16 = config.bf16 and device.type == "cuda"
+    recorded = config.recorded and device.type == "cuda" and not _waits(model.numbers)
+    optimizer, schedule = _optimizer(model, config, steps, recorded)
     if config.compiled and device.type == "cuda":
         compile_layers(model.numbers.backbone)
+    learn = _Learning(model, rows, optimizer, config, recorded)
     draws, losses, done = np.random.default_rng(config.seed), [], 0
     model.train()
     for _ in range(config.epochs):
         total = torch.zeros((), device=device)
         for part in _batches(index, lengths, config.batch, draws):
-            with torch.autocast(device.type, dtype=torch.bfloat16, enabled=bf16):
-                loss = model.loss(rows.batch(part))
-            loss.backward()
-            nn.utils.clip_grad_norm_(weights, config.clip)
-            optimizer.step()
+            total += learn(part) * len(part)
             schedule.step()
-            optimizer.zero_grad(set_to_none=True)
-            total += loss.detach() * len(part)
             done += 1
         losses.append(total / max(1, len(index)))
     model.eval()
@@ -173,6 +171,42 @@ def fit(model: TagOp, rows: Rows, index: np.ndarray, config: Any, lengths: np.nd
     if not all(map(math.isfinite, found)):
         raise FloatingPointError(f"the loss is not finite ({found[-1]}): give a smaller rate than {config.rate:g}")
     return {"steps": done, "losses": found, "questions": len(index), "seconds": round(time.perf_counter() - begin, 2)}
+
+
+def _waits(numbers: NumberModel) -> bool:
+    """Whether a step waits for the device: character networks ask for the lengths of numbers."""
+    return numbers.embedder is not None and numbers.embedder.costly
+
+
+class _Learning:
+    """One training step after the other; recorded as CUDA graphs of few sizes, if `recorded`."""
+
+    def __init__(self, model: TagOp, rows: Rows, optimizer: Any, config: Any, recorded: bool) -> None:
+        self.model, self.rows, self.optimizer, self.config, self.recorded = model, rows, optimizer, config, recorded
+        self.weights = [weight for group in optimizer.param_groups for weight in group["params"]]
+        self.graphs: dict[tuple[int, int, int], GraphedStep] = {}
+
+    def __call__(self, part: np.ndarray) -> Tensor:
+        """Learns from some rows; their loss."""
+        length, count = self.rows.sizes(part)
+        if not self.recorded:
+            return self._step(self.rows.places(part), length, count)
+        length, count = -(-length // _LENGTHS) * _LENGTHS, -(-count // _COUNTS) * _COUNTS
+        size = (len(part), length, count)
+        if size not in self.graphs:
+            self.graphs[size] = GraphedStep(lambda chosen: self._step(chosen, length, count))
+        with fixed_counts(Counts(numbers=0, tokens=0)):  # nothing is predicted by a number head here
+            return self.graphs[size](self.rows.places(part))
+
+    def _step(self, chosen: Tensor, length: int, count: int) -> Tensor:
+        bf16 = self.config.bf16 and chosen.is_cuda
+        self.optimizer.zero_grad(set_to_none=True)
+        with torch.autocast(chosen.device.type, dtype=torch.bfloat16, enabled=bf16, cache_enabled=not self.recorded):
+            loss = self.model.loss(self.rows.take(chosen, length, count))
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.weights, self.config.clip)
+        self.optimizer.step()
+        return loss.detach()
 
 
 def _batches(index: np.ndarray, lengths: np.ndarray, size: int, draws: np.random.Generator) -> Iterator[np.ndarray]:
@@ -183,7 +217,7 @@ def _batches(index: np.ndarray, lengths: np.ndarray, size: int, draws: np.random
     return (found[place] for place in draws.permutation(len(found)))
 
 
-def _optimizer(model: TagOp, config: Any, steps: int) -> tuple[torch.optim.Optimizer, Any]:
+def _optimizer(model: TagOp, config: Any, steps: int, recorded: bool = False) -> tuple[torch.optim.Optimizer, Any]:
     """AdamW: the backbone at the trial's rate, all new weights at `head_rate`; no decay of biases and norms."""
     new = number_rate(config.rate, config.head_rate)
     groups: dict[tuple[float, float], list[Tensor]] = {}
@@ -191,8 +225,12 @@ def _optimizer(model: TagOp, config: Any, steps: int) -> tuple[torch.optim.Optim
         if weight.requires_grad:
             rate = config.rate if name.startswith("numbers.backbone.") else new
             groups.setdefault((rate, config.weight_decay if weight.dim() > 1 else 0.0), []).append(weight)
-    described = [{"params": params, "lr": rate, "weight_decay": decay} for (rate, decay), params in groups.items()]
-    optimizer = torch.optim.AdamW(described, fused=model.numbers.device.type == "cuda")
+    device = model.numbers.device
+    described = [
+        {"params": params, "lr": torch.tensor(rate, device=device) if recorded else rate, "weight_decay": decay}
+        for (rate, decay), params in groups.items()
+    ]
+    optimizer = torch.optim.AdamW(described, fused=device.type == "cuda", capturable=recorded)
     warm = max(1, round(config.warmup * steps))
 
     def share(step: int) -> float:
