@@ -85,9 +85,9 @@ class NumberModel(PretrainedInterface):
     number_loss: Tensor | None = None
     """The mean loss of the number head in the last batch that had a loss, for logs; not in compiled code."""
     left_out: Tensor | None = None
-    """Number of labelled tokens that found no place among those of `labelled_logits` and were not learnt; see
-    `numerate.processing.static_shapes.labelled_places`. In practice 0: the places are eight standard deviations above
-    the expected number."""
+    """Number of masked tokens and numbers that found no place on an accelerator and were not learnt; see
+    `numerate.processing.static_shapes`. In practice 0: the places are eight standard deviations above the expected
+    number."""
     has_warned = False
     """Whether `predict` has said that the head is untrained."""
 
@@ -246,10 +246,11 @@ class NumberModel(PretrainedInterface):
         passed = kwargs | {key: value for key, value in passed.items() if value is not None} | {"return_dict": True}
         places = NumberPlaces.of(fields)
         numbers = number_vectors(self, fields, places)
-        wanted = Predicted(self, predicted, places if predicted is fields else NumberPlaces.of(predicted), task)
+        labelled, own = self._labelled(task, word_logits), places if predicted is fields else NumberPlaces.of(predicted)
+        wanted = Predicted(self, predicted, own, task, has_labelled=labelled is not None)
         embeddings = self.embed(self.backbone.get_input_embeddings(), fields, numbers)
         self.last_state.change = late_change(self, numbers)
-        self.last_state.labelled = labelled = self._labelled(task, word_logits)
+        self.last_state.labelled = labelled
         output, hidden = introspection.run_with_embeddings(
             self.backbone, self.info, self.last_state, self._plain(fields), embeddings, **passed
         )
@@ -263,10 +264,12 @@ class NumberModel(PretrainedInterface):
             with replaced_embeddings(backbone, embeddings.detach()):  # type: ignore[arg-type]
                 return backbone(**inputs, **passed)
 
+        read, self.last_state.read = self.last_state.read, None
         shares = loss_counts and {key: count / loss_counts["batches"] for key, count in loss_counts.items()}
         return number_outputs(
-            self, output, hidden, wanted, task, every=every_number, again=again, shares=shares, labelled=labelled
-        )
+            self, output, hidden, wanted, task, every=every_number, again=again, shares=shares, labelled=labelled,
+            read=read,
+        )  # fmt: skip
 
     def predict(self, text: str | list[str], target: str | list[str] = "[NUM]") -> NumberDistribution:
         """The distributions of the numbers that the texts ask for with a literal `[NUM]`, in reading order.
@@ -373,11 +376,10 @@ class NumberModel(PretrainedInterface):
             raise ValueError("this model has no number head: attach it with head='recipe' or head='mixture'")
         return self.head
 
-    def _labelled(self, task: Task | None, words: bool = True) -> tuple[Tensor, Tensor] | None:
-        """Rows and columns of the only tokens whose logits are needed, none of them without `words`; None for all."""
+    def _labelled(self, task: Task | None, words: bool = True) -> Tensor | None:
+        """Places of the only tokens whose logits are needed, none of them without `words`; None for all."""
         if not words and task is None and self.info.task == "masked-lm" and not self.last_state.asks:
-            none = torch.zeros(0, dtype=torch.int64, device=self.device)
-            return none, none
+            return torch.zeros(0, dtype=torch.int64, device=self.device)
         labels = None if task is None else task.labels
         if not (self.labelled_logits and self.training) or labels is None or self.info.task != "masked-lm":
             return None
