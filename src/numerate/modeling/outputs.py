@@ -60,13 +60,15 @@ class Predicted:
         exact: list[Tensor] = []
         if model.info.is_language_model and task.labels is not None and self.before is None:
             self.has_tokens, self._labels, self._token_share = True, task.labels, task.token_share
-            if not (has_labelled or uses_capacity(task.labels, task.token_share)):
+            self._token_places = task.token_places
+            if not (has_labelled or task.token_places is not None or uses_capacity(task.labels, task.token_share)):
                 exact.append(task.labels != -100)
         if model.head is not None and places is not None and task.targets is not None and task.scored is not None:
-            self.has_numbers, self._share = True, task.share
-            self._scored, self._tokens = self.at(places, task.scored)
-            if not uses_capacity(self._scored, task.share):
-                exact.append(self._scored)
+            self.has_numbers, self._share, self._number_places = True, task.share, task.number_places
+            if task.number_places is None:
+                self._scored, self._tokens = self.at(places, task.scored)
+                if not uses_capacity(self._scored, task.share):
+                    exact.append(self._scored)
         self._counts = LaterCounts(*exact)
 
     @property
@@ -83,6 +85,8 @@ class Predicted:
         """Places of the labelled tokens (None for all tokens), and whether each of these places has a label."""
         if not self.has_tokens:
             return None, False
+        if self._token_places is not None:
+            return self._token_places, True
         mask = self._labels != -100
         if uses_capacity(mask, self._token_share) and not torch.compiler.is_compiling():
             return first_places(mask, self._token_share), False
@@ -94,6 +98,8 @@ class Predicted:
         On an accelerator and in compiled code, which do not know their count: a fixed number of places, and a mask
         (N,) of the scored.
         """
+        if self._number_places is not None:
+            return self._number_places, None
         mask = self._scored
         if uses_capacity(mask, self._share):
             found, count = first_places(mask, self._share), mask.shape[1]
@@ -130,7 +136,8 @@ def number_outputs(
     first_id = model.processor.first_id
     labels = task.labels if task is not None and model.info.is_language_model else None
     if labelled is not None and hidden is not None and labels is not None:
-        _count_left_out(model, labels != -100, len(labelled), task.token_share if task is not None else 1.0)
+        if task is not None and task.token_places is None:
+            _count_left_out(model, labels != -100, len(labelled), task.token_share)
         labels = labels.flatten().index_select(0, labelled)[:, None]
     else:
         read = hidden
@@ -207,7 +214,8 @@ def _number_loss(
     if counted is not None:
         _count_left_out(model, wanted.scored, len(rows), task.share)
     states = number_states(model, hidden, wanted, where)
-    terms = model.head.loss(states, task.targets[rows, numbers], *context_of(model, hidden, wanted, where))
+    targets = task.targets[rows, numbers] if task.number_places is None else task.targets
+    terms = model.head.loss(states, targets, *context_of(model, hidden, wanted, where))
     count: Tensor | int = len(rows)
     if counted is not None:
         terms, count = terms.where(counted, 0.0), counted.sum()

@@ -25,13 +25,13 @@ class FlatCollator:
         collate: Pads the rows.
         stock: The stock Trainer's collator around it.
         columns: Names of the fields that the model takes.
-        pad: Pads a batch further, to one of few shapes; None for no change.
+        change: Changes a batch, for example pads it to one of few shapes; None for no change.
     """
 
     collate: NumberCollator
     stock: Any
     columns: frozenset[str]
-    pad: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+    change: Callable[[dict[str, Any]], dict[str, Any]] | None = None
 
     def __call__(self, rows: Any) -> Any:
         """One batch of the rows."""
@@ -39,4 +39,4 @@ class FlatCollator:
             batch = {key: value for key, value in self.collate(rows).items() if key in self.columns}
         else:
             batch = self.stock(rows)
-        return batch if self.pad is None else self.pad(batch)
+        return batch if self.change is None else self.change(batch)

@@ -27,6 +27,7 @@ from numerate.training.learning_rates import number_rate, set_number_rates
 from numerate.training.loss_normalisation import step_counts
 from numerate.training.objective import ObjectiveCallback
 from numerate.training.output_folder import output_folder
+from numerate.training.prepared_batches import Packed, Preparation
 from numerate.training.progress import Throughput
 from numerate.training.step_graphs import TOKENS, StepGraphs, padded_to, why_not
 
@@ -111,6 +112,7 @@ class NumberTrainer(AtomicCheckpoints):
         self._real: int | None = None
         self._number_losses: list[Tensor] = []
         self.cuda_graphs, self._graphs = cuda_graphs, None
+        self.masks_in_loader = False
         self._evaluated = self._steps = self._skipped_before = self._skipped_at_first = 0
         self._loss_before: Tensor | None = None
         self._first_step: int | None = None
@@ -118,6 +120,8 @@ class NumberTrainer(AtomicCheckpoints):
         callbacks = [*(callbacks or ()), self.guard, *callback]
         super().__init__(model, args, data_collator, train_dataset, eval_dataset, callbacks=callbacks, **options)
         number_rate(self.args.learning_rate, number_learning_rate)  # refuses a wrong one before anything is loaded
+        # On a CPU it is the same work at either place.
+        self.masks_in_loader = self.args.device.type != "cpu"
         # The guard skips such steps; the stock filter would wait for the accelerator twice in every step.
         self.args.logging_nan_inf_filter = False
         self.guard.scales_gradients = getattr(self.accelerator, "scaler", None) is not None
@@ -246,8 +250,14 @@ class NumberTrainer(AtomicCheckpoints):
             self._first_step = self.state.global_step
         if not self.guard.has_seen:
             self._loss_before = self._tr_loss.clone()
+        packed: Packed | None = inputs.pop("packed", None)
+        prepared = None if packed is None else packed.task()
+        if prepared is not None:
+            inputs |= prepared.inputs
         # A `NumberModel` draws its masks from the sample ids; other models do not accept them.
         taken = {key: value for key, value in inputs.items() if key != SAMPLE_ID or self._numbers is not None}
+        if prepared is not None:
+            taken = {"input_ids": inputs["input_ids"], "prepared": prepared}
         if self._counts is not None:
             taken["loss_counts"] = self._counts
         loss = self._forward_and_back(model, taken, *positional, **options)
@@ -255,7 +265,7 @@ class NumberTrainer(AtomicCheckpoints):
             self._number_losses.append(self._numbers.number_loss)  # on its device: reading it would wait for the step
             self._numbers.number_loss = None
         self.guard.see(loss * self.current_gradient_accumulation_steps, inputs)
-        self.throughput.add(inputs)
+        self.throughput.add(inputs, None if packed is None else packed.tokens)
         return loss
 
     def floating_point_ops(self, inputs: dict[str, Any]) -> int:
@@ -318,8 +328,10 @@ class NumberTrainer(AtomicCheckpoints):
         stock = super()._get_collator_with_removed_columns(data_collator, description)
         if stock is data_collator or not isinstance(data_collator, NumberCollator):
             return stock
-        pad = None if self._graphs is None or (description or "").lower() != "training" else padded_to
-        return FlatCollator(data_collator, stock, frozenset(self._signature_columns or ()), pad)
+        change: Any = None
+        if (description or "").lower() == "training" and (self._graphs is not None or self.masks_in_loader):
+            change = Preparation.of(self._numbers, self.args) if self._graphs is None else padded_to
+        return FlatCollator(data_collator, stock, frozenset(self._signature_columns or ()), change)
 
     def _set_signature_columns_if_needed(self) -> None:
         super()._set_signature_columns_if_needed()
