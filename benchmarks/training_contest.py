@@ -277,6 +277,7 @@ class NumberSide(Side):
         self.ready = prepare(self.run, folder / "prepared", backbone=setting.backbone(), tokenizer=tokenizer)
         super().__init__(name, setting, self.ready.model)
         self.labelled = self.graphs = False
+        self.in_loader: bool | None = None
         meta: Any = self.ready.data["train"].meta
         self.tokens, self.numbers = meta["tokens"] / meta["rows"], meta["numbers"] / meta["rows"]
 
@@ -288,6 +289,8 @@ class NumberSide(Side):
         arguments, own = training_arguments(run, self.setting.folder / "ours")
         trainer = build_trainer(self.ready, arguments, **own)
         trainer.remove_callback(Lines)
+        if self.in_loader is not None:
+            trainer.masks_in_loader = self.in_loader
         if self.graphs and self.setting.device == "cuda":
             self._watch(trainer)
         if self.compiled:

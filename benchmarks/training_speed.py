@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 PARTS = ("float", "log-fourier", "bits", "char-lstm 1M")
 SECTIONS = ("eager", "profile", "graphs", "rich", "parts", "compiled", "feed", "encode", "compiled-parts", "workers")
-ALL, LABELLED = "all logits", "masked only"
+ALL, LABELLED, LOADER = "all logits", "masked only", "masked only, masks drawn by the collator"
 _ALL_BARS = {
     "eager": 0.93,
     "graphs": 0.93,
@@ -62,7 +62,7 @@ _ALL_BARS = {
     "rich": 1.15,
 }
 BARS = {(section, ALL): bar for section, bar in _ALL_BARS.items()}
-BARS |= {(section, LABELLED): 1.15 if "rich" in section else 1.2 for section in _ALL_BARS}
+BARS |= {(section, kind): 1.15 if "rich" in section else 1.2 for section in _ALL_BARS for kind in (LABELLED, LOADER)}
 CHARACTERS_BAR, MEMORY_BAR = 0.9, 1.05
 WORKERS = 4
 TOKENIZER = Path(__file__).resolve().parents[1] / "models" / "numerate-mini" / "backbone"
@@ -135,7 +135,8 @@ class Contest:
                     side = self.side(name, texts)
                     side.compiled, side.workers = compiled, workers
                     if isinstance(side, NumberSide):
-                        side.labelled, side.graphs = logits == LABELLED, graphs
+                        side.labelled, side.graphs = logits != ALL, graphs
+                        side.in_loader = True if logits == LOADER else None
                     began = time.monotonic()
                     measured = side.measure(seconds, warm, options.steps)
                 except Exception:  # one side that fails must not end the others
@@ -180,7 +181,7 @@ class Contest:
 
     def eager(self) -> None:
         """The default recipe, not compiled."""
-        self.race("eager", ["in-place"])
+        self.race("eager", ["in-place"], which=(ALL, LABELLED, LOADER))
 
     def graphs(self) -> None:
         """The default recipe and number-rich text, with recorded steps."""
@@ -218,13 +219,14 @@ class Contest:
 
     def profile(self) -> None:
         """Operations and waits of the default step, and of the stock one."""
-        for name, logits in (("stock", ALL), ("in-place", LABELLED), ("in-place", ALL)):
+        for name, logits in (("stock", ALL), ("in-place", LABELLED), ("in-place", LOADER), ("in-place", ALL)):
             if not self.fits(f"profile: {name}, {logits}", 15):
                 return
             side = self.side(name)
             side.compiled, side.workers = False, 0
             if isinstance(side, NumberSide):
-                side.labelled, side.graphs = logits == LABELLED, False
+                side.labelled, side.graphs = logits != ALL, False
+                side.in_loader = True if logits == LOADER else None
             found = profile(side, self.options.warm, min(5, self.options.steps or 5))
             self.figures.setdefault("profile", {})[name if name == "stock" else f"{name}, {logits}"] = found
             print(f"--- profile of {name}, {logits}: {_sizes(found)}\n{found['table']}")

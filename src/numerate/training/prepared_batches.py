@@ -1,8 +1,8 @@
 """Batches whose masks are drawn in the data loader: by its processes, or by this one before the batch is sent.
 
-Drawing masks and hiding numbers is some 200 small operations. On an accelerator each is a kernel launch, which the next
-step of a small model waits for; on the host they take half of that time, and with loader processes none. What is drawn
-is the same: see `numerate.objectives.draws`. The counts are known there, so nothing is left out and nobody waits.
+Drawing masks and hiding numbers is some 200 small operations. On an accelerator each is a kernel launch, which a step
+of a small model waits for; loader processes do it beside the training. What is drawn is the same: see
+`numerate.objectives.draws`. The counts are known there, so nothing is left out and nobody waits.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from torch import Tensor
 from numerate.objectives.base import Task
 from numerate.objectives.masked import Masked
 from numerate.processing.number_table import NumberTable
-from numerate.processing.slot_positions import NumberPlaces, number_positions
+from numerate.processing.slot_positions import NumberPlaces, predicting_tokens
 
 if TYPE_CHECKING:
     from numerate.modeling.number_model import NumberModel
@@ -86,10 +86,14 @@ class Packed:
 
 @dataclass(frozen=True)
 class Preparation:
-    """Replaces a batch on the host by the `Packed` task that an objective makes of it."""
+    """Replaces a batch on the host by the `Packed` task that an objective makes of it.
+
+    `epoch` () is in shared memory: workers that live on hear of the next epoch by it.
+    """
 
     objective: Objective
     vocabulary: Vocabulary
+    epoch: Tensor
 
     @classmethod
     def of(cls, model: NumberModel | None, args: Any) -> Preparation | None:
@@ -98,29 +102,32 @@ class Preparation:
         if model is None or type(objective) is not Masked or objective.number_tokens is not None:
             return None
         several = args.gradient_accumulation_steps > 1 or args.world_size > 1 or args.n_gpu > 1
-        # Workers that live on do not hear of the next epoch. Compiled code fuses the operations.
-        stays = args.dataloader_num_workers and args.dataloader_persistent_workers
-        if several or stays or args.torch_compile or model.head is None or model.info.task != "masked-lm":
+        # Compiled code fuses the operations.
+        if several or args.torch_compile or model.head is None or model.info.task != "masked-lm":
             return None
-        return cls(objective, model.own_vocabulary())
+        return cls(objective, model.own_vocabulary(), torch.tensor(objective.epoch).share_memory_())
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
         """A batch `{"packed": Packed}`; as it is, if its texts have no `sample_id` or numbers, or it has labels."""
         bits, odd = batch.get("number_bits"), batch.keys() & {"labels", "number_wanted", "position_ids"}
         if batch.get("sample_id") is None or bits is None or not bits.shape[1] or odd:
             return batch
+        self.objective.epoch = int(self.epoch)
         task = self.objective.prepare(dict(batch), self.vocabulary)
         if task.labels is None or task.scored is None or task.targets is None:
             return batch
-        where = number_positions(task.inputs["number_slots"], task.scored)
-        targets, places = task.targets[where[0], where[2]], NumberPlaces.of(task.inputs)
+        places: Any = NumberPlaces.of(task.inputs)
+        scored, tokens = predicting_tokens(places.slot, task.scored, task.labels.shape[1])
+        rows, numbers = scored.nonzero(as_tuple=True)
+        targets = task.targets[rows, numbers]
         tensors = {f"in {name}": value for name, value in task.inputs.items() if isinstance(value, Tensor)}
         tensors |= {f"at {name}": getattr(places, name) for name in _PLACES}
         tensors |= {f"of {name}": getattr(targets, name) for name in _TARGETS}
         tensors |= {
-            "labels": task.labels, "scored": task.scored, "numbers": torch.stack(where),
+            "labels": task.labels, "scored": task.scored,
+            "numbers": torch.stack([rows, tokens[rows, numbers], numbers]),
             "tokens": (task.labels != -100).flatten().nonzero()[:, 0],
         }  # fmt: skip
         mask = batch.get("attention_mask")
-        tokens = batch["input_ids"].numel() if mask is None else int(mask.sum())
-        return {"packed": Packed.of(tensors, shares=(task.share, task.token_share), tokens=tokens)}
+        count = batch["input_ids"].numel() if mask is None else int(mask.sum())
+        return {"packed": Packed.of(tensors, shares=(task.share, task.token_share), tokens=count)}

@@ -104,7 +104,7 @@ class NumberTrainer(AtomicCheckpoints):
         if isinstance(data_collator, NumberCollator):
             data_collator.empty_labels = False  # they are for the stock Trainer
         self.guard = NonFiniteGuard(nonfinite_limit)
-        callback = [] if self._numbers is None else [ObjectiveCallback(self._numbers, self.guard)]
+        self._epochs = None if self._numbers is None else ObjectiveCallback(self._numbers, self.guard)
         self.eval_seed, self.number_metrics, self.labelled_logits = eval_seed, number_metrics, labelled_logits
         self.number_learning_rate = number_learning_rate
         self._found: list[Tensor] = []
@@ -117,11 +117,10 @@ class NumberTrainer(AtomicCheckpoints):
         self._loss_before: Tensor | None = None
         self._first_step: int | None = None
         self._operations: int | None = None
-        callbacks = [*(callbacks or ()), self.guard, *callback]
+        callbacks = [*(callbacks or ()), self.guard, *([] if self._epochs is None else [self._epochs])]
         super().__init__(model, args, data_collator, train_dataset, eval_dataset, callbacks=callbacks, **options)
         number_rate(self.args.learning_rate, number_learning_rate)  # refuses a wrong one before anything is loaded
-        # On a CPU it is the same work at either place.
-        self.masks_in_loader = self.args.device.type != "cpu"
+        self.masks_in_loader = self.args.device.type != "cpu" and self.args.dataloader_num_workers > 0
         # The guard skips such steps; the stock filter would wait for the accelerator twice in every step.
         self.args.logging_nan_inf_filter = False
         self.guard.scales_gradients = getattr(self.accelerator, "scaler", None) is not None
@@ -329,8 +328,11 @@ class NumberTrainer(AtomicCheckpoints):
         if stock is data_collator or not isinstance(data_collator, NumberCollator):
             return stock
         change: Any = None
-        if (description or "").lower() == "training" and (self._graphs is not None or self.masks_in_loader):
-            change = Preparation.of(self._numbers, self.args) if self._graphs is None else padded_to
+        if (description or "").lower() == "training" and self._graphs is not None:
+            change = padded_to
+        elif (description or "").lower() == "training" and self.masks_in_loader and self._epochs is not None:
+            change = Preparation.of(self._numbers, self.args)
+            self._epochs.shared = None if change is None else change.epoch
         return FlatCollator(data_collator, stock, frozenset(self._signature_columns or ()), change)
 
     def _set_signature_columns_if_needed(self) -> None:
