@@ -98,7 +98,7 @@ class Preparation:
     @classmethod
     def of(cls, model: NumberModel | None, args: Any) -> Preparation | None:
         """The preparation for a training; None if masks must be drawn in the forward pass."""
-        objective = None if model is None else model.objective
+        objective: Any = None if model is None else model.objective
         if model is None or type(objective) is not Masked or objective.number_tokens is not None:
             return None
         several = args.gradient_accumulation_steps > 1 or args.world_size > 1 or args.n_gpu > 1

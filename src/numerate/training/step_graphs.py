@@ -55,7 +55,7 @@ def padded_to(batch: dict[str, Any], numbers: int = NUMBERS, characters: int = C
 
 def why_not(model: NumberModel | None, args: Any, scaled: bool = False) -> str | None:
     """Why the steps of a training cannot be recorded; None if they can."""
-    objective = None if model is None else model.objective
+    objective: Any = None if model is None else model.objective
     reasons = {
         "the device is not CUDA": args.device.type != "cuda",
         "the model is none of numerate": model is None,
@@ -132,7 +132,7 @@ class StepGraphs:
         weights = list(self.model.parameters())
 
         def whole() -> tuple[Tensor, ...]:
-            torch._foreach_zero_([gradient for _, gradient in self._gradients])
+            torch._foreach_zero_([gradient for _, gradient in self._gradients])  # type: ignore[attr-defined]
             self.model.number_loss = None
             loss = run(dict(batch))
             results = loss, nn.utils.clip_grad_norm_(weights, self.longest)
@@ -155,7 +155,8 @@ class StepGraphs:
 
     def _replayed(self, recording: _Recording, inputs: dict[str, Any]) -> tuple[Tensor, Tensor]:
         names = list(recording.batch)
-        torch._foreach_copy_([recording.batch[name] for name in names], [inputs[name] for name in names])
+        static = [recording.batch[name] for name in names]
+        torch._foreach_copy_(static, [inputs[name] for name in names])  # type: ignore[attr-defined]
         self._set_epoch()
         self._set_gradients()
         recording.replay()
