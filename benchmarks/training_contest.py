@@ -332,4 +332,8 @@ class NumberSide(Side):
         self.model.load_state_dict(before, strict=False)
         for module, share in dropped.items():
             module.p = share
+        if self.setting.device == "cuda":  # it must not count for the memory of the next side
+            self.model.to("cpu")
+            gc.collect()
+            torch.cuda.empty_cache()
         return [row["loss"] for row in run.state.log_history if "loss" in row]
