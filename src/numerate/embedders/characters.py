@@ -86,9 +86,7 @@ def recurrent_summary(lstm: nn.LSTM, inputs: Tensor, lengths: Tensor) -> Tensor:
         return inputs.new_zeros(0, lstm.hidden_size)
     with full_precision(inputs):
         inputs = inputs.to(next(lstm.parameters()).dtype)
-        # The lengths of a packed sequence are needed on the host, which would wait for the accelerator.
-        steady = not (lstm.training and lstm.dropout)
-        if torch.compiler.is_exporting() or (inputs.device.type != "cpu" and steady):
+        if torch.compiler.is_exporting():
             return _unpacked_summary(lstm, inputs, lengths)
         packed = pack_padded_sequence(inputs, lengths.cpu(), batch_first=True, enforce_sorted=False)
         _, (last, _) = lstm(packed)
@@ -96,7 +94,7 @@ def recurrent_summary(lstm: nn.LSTM, inputs: Tensor, lengths: Tensor) -> Tensor:
 
 
 def _unpacked_summary(lstm: nn.LSTM, inputs: Tensor, lengths: Tensor) -> Tensor:
-    """`recurrent_summary` without packed sequences: layer by layer, direction by direction, without dropout.
+    """`recurrent_summary` without packed sequences, which cannot be exported: layer by layer, direction by direction.
 
     The backward direction reads each text reversed within its length; its last state then stands where that of the
     forward direction does.

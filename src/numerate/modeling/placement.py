@@ -22,8 +22,6 @@ __all__ = ["PLACEMENTS", "earlier_numbers", "place", "rows_at", "vectors_of"]
 
 _ODD = -7046029254386353131
 """The golden ratio as 64 bits: a multiplier that spreads hash values."""
-_AT_ONCE = 8192
-"""Most numbers that an accelerator embeds without looking for equal ones."""
 PLACEMENTS = {"replace": lambda old, rows: rows.expand_as(old), "add": torch.add, "scale": torch.mul}
 """What a number's vector can do to the embedding at its slot."""
 
@@ -38,10 +36,8 @@ def vectors_of(embedder: Embedder, table: NumberTable) -> Tensor:
     shape = (*table.bits.shape, embedder.width)
     if flat.bits.numel() == 0:
         return torch.zeros(shape, dtype=embedder._dtype(), device=flat.bits.device)
-    # Finding the distinct numbers takes longer than a cheap embedder, and gives shapes that depend on the data: the
-    # host would wait for an accelerator, which has embedded a few thousand numbers by then.
-    at_once = flat.bits.device.type != "cpu" and len(flat) <= _AT_ONCE
-    if not embedder.costly or has_fixed_shapes() or at_once:
+    # Finding the distinct numbers takes longer than a cheap embedder, and gives shapes that depend on the data.
+    if not embedder.costly or has_fixed_shapes():
         return embedder(flat).reshape(shape)
     # Eight characters are packed into one integer, so that a row has few columns.
     characters = torch.nn.functional.pad(flat.characters, (0, -flat.characters.shape[1] % 8)).view(torch.int64)
