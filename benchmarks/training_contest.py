@@ -132,6 +132,7 @@ class Clock(TrainerCallback):
         self.seconds, self.warm, self.device, self.most = seconds, warm, device, steps
         self.steps, self.taken, self.peak, self.start, self.thread, self.process = 0, 0.0, 0, 0.0, 0.0, 0.0
         self.host: dict[str, list[float]] = {"data_ms": [], "step_ms": []}
+        self.reserved = 0
 
     def _synchronise(self) -> None:
         if self.device == "cuda":
@@ -155,6 +156,7 @@ class Clock(TrainerCallback):
                 self.taken = time.perf_counter() - self.start
                 self.thread, self.process = time.thread_time() - self.thread, time.process_time() - self.process
                 self.peak = torch.cuda.max_memory_allocated() if self.device == "cuda" else 0
+                self.reserved = torch.cuda.max_memory_reserved() if self.device == "cuda" else 0
                 control.should_training_stop = True
 
     def watched(self, trainer: Any) -> None:
@@ -224,6 +226,7 @@ class Side:
             "texts_per_s": self.setting.batch * steps / clock.taken, "step_ms": 1000 * clock.taken / steps,
             "steps": clock.steps, "data_ms": statistics.median(clock.host["data_ms"]),
             "forward_backward_host_ms": statistics.median(clock.host["step_ms"]), "peak_mb": clock.peak / 2**20,
+            "reserved_mb": clock.reserved / 2**20,
             "main_thread_cpu_ms": 1000 * clock.thread / steps, "process_cpu_ms": 1000 * clock.process / steps,
         }  # fmt: skip
         if self.compiled:
@@ -273,16 +276,64 @@ class NumberSide(Side):
         tokenizer = setting.tokenizer(texts)
         self.ready = prepare(self.run, folder / "prepared", backbone=setting.backbone(), tokenizer=tokenizer)
         super().__init__(name, setting, self.ready.model)
-        self.labelled = False
+        self.labelled = self.graphs = False
+        self.in_loader: bool | None = None
         meta: Any = self.ready.data["train"].meta
         self.tokens, self.numbers = meta["tokens"] / meta["rows"], meta["numbers"] / meta["rows"]
 
     def trainer(self) -> Any:
         """The trainer that `numerate train` builds."""
-        run = dataclasses.replace(self.run, training=self.options(labelled_logits=self.labelled))
+        run = dataclasses.replace(
+            self.run, training=self.options(labelled_logits=self.labelled, cuda_graphs=self.graphs)
+        )
         arguments, own = training_arguments(run, self.setting.folder / "ours")
         trainer = build_trainer(self.ready, arguments, **own)
         trainer.remove_callback(Lines)
+        if self.in_loader is not None:
+            trainer.masks_in_loader = self.in_loader
+        if self.graphs and self.setting.device == "cuda":
+            self._watch(trainer)
         if self.compiled:
             trainer.data_collator.multiple = COMPILED_LENGTH  # type: ignore[union-attr]
         return trainer
+
+    def measure(self, seconds: float, warm: int, steps: int | None = None) -> dict[str, float]:
+        """As of every side; with `graphs`, also the number of recorded graphs."""
+        self.recorded: Any = None
+        found = super().measure(seconds, 2 * warm if self.graphs else warm, steps)
+        if self.recorded is not None:
+            if self.recorded.failed:
+                raise RuntimeError("a step could not be recorded")
+            found["recorded_graphs"] = self.recorded.count
+        return found
+
+    def _watch(self, trainer: Any) -> None:
+        """Refuses a training with `cuda_graphs` whose steps were not recorded: its figures would be those of others."""
+        made = trainer._new_graphs
+
+        def watched() -> Any:
+            self.recorded = made()
+            if self.recorded is None:
+                raise RuntimeError("the steps cannot be recorded")
+            return self.recorded
+
+        trainer._new_graphs = watched
+
+    def losses(self, graphs: bool, steps: int) -> list[float]:
+        """The losses of the first steps from the same weights, without dropout."""
+        before = {name: value.clone() for name, value in self.model.state_dict().items() if torch.is_tensor(value)}
+        dropped = {module: module.p for module in self.model.modules() if isinstance(module, torch.nn.Dropout)}
+        for module in dropped:
+            module.p = 0.0
+        self.graphs, run = graphs, self.trainer()
+        run.args.max_steps, run.args.logging_steps = steps, 1
+        run.train()
+        self.release(run)
+        self.model.load_state_dict(before, strict=False)
+        for module, share in dropped.items():
+            module.p = share
+        if self.setting.device == "cuda":  # it must not count for the memory of the next side
+            self.model.to("cpu")
+            gc.collect()
+            torch.cuda.empty_cache()
+        return [row["loss"] for row in run.state.log_history if "loss" in row]

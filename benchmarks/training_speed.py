@@ -8,6 +8,7 @@ Sections, in order of importance; what does not fit into --minutes is left out a
 
 - `eager`: the default recipe, all logits on both sides, and logits only where a token is masked on ours
 - `profile`: kernel launches, operations and host time of a step on both sides, and every place where the host waits
+- `graphs`: the default recipe with `cuda_graphs`, and number-rich text; first, the losses with and without graphs
 - `rich`: number-rich text, where a number is one token on our side and its subwords on the other
 - `parts`: `float`, `log-fourier`, `bits` and `char-lstm` 1M, each with the head `mixture`, all logits
 - `compiled`: the default recipe with torch.compile on both sides
@@ -48,11 +49,20 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 PARTS = ("float", "log-fourier", "bits", "char-lstm 1M")
-SECTIONS = ("eager", "profile", "rich", "parts", "compiled", "feed", "encode", "compiled-parts", "workers")
-ALL, LABELLED = "all logits", "masked only"
-_ALL_BARS = {"eager": 0.93, "workers": 0.93, "parts": 0.93, "compiled": 0.98, "compiled-parts": 0.98, "rich": 1.15}
+SECTIONS = ("eager", "profile", "graphs", "rich", "parts", "compiled", "feed", "encode", "compiled-parts", "workers")
+ALL, LABELLED, LOADER = "all logits", "masked only", "masked only, masks drawn by the collator"
+_ALL_BARS = {
+    "eager": 0.93,
+    "graphs": 0.93,
+    "rich-graphs": 1.15,
+    "workers": 0.93,
+    "parts": 0.93,
+    "compiled": 0.98,
+    "compiled-parts": 0.98,
+    "rich": 1.15,
+}
 BARS = {(section, ALL): bar for section, bar in _ALL_BARS.items()}
-BARS |= {(section, LABELLED): 1.15 if section == "rich" else 1.2 for section in _ALL_BARS}
+BARS |= {(section, kind): 1.15 if "rich" in section else 1.2 for section in _ALL_BARS for kind in (LABELLED, LOADER)}
 CHARACTERS_BAR, MEMORY_BAR = 0.9, 1.05
 WORKERS = 4
 TOKENIZER = Path(__file__).resolve().parents[1] / "models" / "numerate-mini" / "backbone"
@@ -105,7 +115,7 @@ class Contest:
 
     def race(
         self, section: str, names: Sequence[str], *, texts: str = "ordinary", compiled: bool = False, workers: int = 0,
-        which: tuple[str, ...] = (ALL, LABELLED),
+        graphs: bool = False, which: tuple[str, ...] = (ALL, LABELLED),
     ) -> None:  # fmt: skip
         """Measures the stock side and the named ones in turn, with all logits and with those of masked tokens."""
         options, begin = self.options, time.monotonic()
@@ -125,7 +135,8 @@ class Contest:
                     side = self.side(name, texts)
                     side.compiled, side.workers = compiled, workers
                     if isinstance(side, NumberSide):
-                        side.labelled = logits == LABELLED
+                        side.labelled, side.graphs = logits != ALL, graphs
+                        side.in_loader = True if logits == LOADER else None
                     began = time.monotonic()
                     measured = side.measure(seconds, warm, options.steps)
                 except Exception:  # one side that fails must not end the others
@@ -170,7 +181,21 @@ class Contest:
 
     def eager(self) -> None:
         """The default recipe, not compiled."""
-        self.race("eager", ["in-place"])
+        self.race("eager", ["in-place"], which=(ALL, LABELLED, LOADER))
+
+    def graphs(self) -> None:
+        """The default recipe and number-rich text, with recorded steps."""
+        side = self.side("in-place")
+        if isinstance(side, NumberSide):
+            side.compiled, side.workers, side.labelled, steps = False, 0, True, self.options.steps or 40
+            usual, recorded = side.losses(False, steps), side.losses(True, steps)
+            apart = max(abs(one - other) / abs(one) for one, other in zip(usual, recorded, strict=True))
+            self.figures["graph_losses"] = {"usual": usual, "recorded": recorded, "largest_difference": apart}
+            count = getattr(getattr(side, "recorded", None), "count", 0)
+            print(f"--- graphs: {steps} losses differ by at most {apart:.2e} of them; {count} graphs", flush=True)
+            print(f"usual {usual[::8]}\nrecorded {recorded[::8]}")
+        self.race("graphs", ["in-place"], graphs=True)
+        self.race("rich-graphs", ["one token"], texts="rich", graphs=True, which=(LABELLED,))
 
     def rich(self) -> None:
         """Number-rich text."""
@@ -194,13 +219,14 @@ class Contest:
 
     def profile(self) -> None:
         """Operations and waits of the default step, and of the stock one."""
-        for name, logits in (("stock", ALL), ("in-place", LABELLED), ("in-place", ALL)):
+        for name, logits in (("stock", ALL), ("in-place", LABELLED), ("in-place", LOADER), ("in-place", ALL)):
             if not self.fits(f"profile: {name}, {logits}", 15):
                 return
             side = self.side(name)
             side.compiled, side.workers = False, 0
             if isinstance(side, NumberSide):
-                side.labelled = logits == LABELLED
+                side.labelled, side.graphs = logits != ALL, False
+                side.in_loader = True if logits == LOADER else None
             found = profile(side, self.options.warm, min(5, self.options.steps or 5))
             self.figures.setdefault("profile", {})[name if name == "stock" else f"{name}, {logits}"] = found
             print(f"--- profile of {name}, {logits}: {_sizes(found)}\n{found['table']}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +12,9 @@ from tiny_models import NUMBERS, PLAIN, new_backbone, tokenizer_of
 from training_runs import arguments
 
 import numerate
-from numerate.modeling import number_model
-from numerate.processing.static_shapes import first_numbers, labelled_places
+from numerate.modeling import number_model, outputs
+from numerate.processing import static_shapes
+from numerate.processing.static_shapes import capacities
 from numerate.training import NumberTrainer
 
 if TYPE_CHECKING:
@@ -58,34 +60,58 @@ def assert_equal(model: numerate.NumberModel, batch: dict[str, Any]) -> Any:
     return some
 
 
-def as_on_an_accelerator(wanted: Tensor, share: float) -> tuple[Tensor, Tensor]:
-    return first_numbers(wanted, share) if share < 1 else labelled_places(wanted, share)
-
-
 @pytest.mark.parametrize(
     ("recipe", "objective"),
     [("in-place", {}), ("float", {}), ("subwords", {}), ("in-place", {"hide_slot": True}), ("luna", {"joint": False})],
 )
 @pytest.mark.parametrize("fixed", [False, True])
-def test_loss_and_gradients_are_those_of_all_logits(
-    recipe: str, objective: dict[str, Any], fixed: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_loss_and_gradients_are_those_of_all_logits(recipe: str, objective: dict[str, Any], fixed: bool) -> None:
     model = model_of(recipe, **objective)
-    if fixed:
-        monkeypatch.setattr(number_model, "labelled_places", as_on_an_accelerator)
     batch = batch_of(model)
-    some = assert_equal(model, batch)
+    with capacities() if fixed else contextlib.nullcontext():
+        some = assert_equal(model, batch)
     if fixed and "joint" not in objective:  # more places than labels, whatever was drawn
         share = 0.9 if objective else 0.4
         most = batch["input_ids"].numel()
         assert len(some.logits) == min(most, most * math.ceil(1280 * share) // 1024 + 64)
 
 
-def test_without_labels_the_loss_is_finite(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(number_model, "labelled_places", as_on_an_accelerator)
+@pytest.mark.parametrize("labelled", [False, True])
+def test_without_labels_the_loss_is_finite(labelled: bool) -> None:
     model = model_of(ratio=0.0, number_ratio=0.0)
-    output, _ = gradients(model, batch_of(model), labelled=True)
+    with capacities():
+        output, _ = gradients(model, batch_of(model), labelled)
     assert output.loss.item() == 0.0
+
+
+@pytest.mark.parametrize("labelled", [False, True])
+def test_a_fixed_number_of_places_has_the_same_loss_and_gradients(labelled: bool) -> None:
+    model = model_of(ratio=0.15, number_ratio=0.15)
+    for module in model.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.0
+    batch = {name: torch.cat([value] * 4) for name, value in batch_of(model).items()}
+    exact, wanted = gradients(model, batch, labelled)
+    with capacities():
+        some, found = gradients(model, batch, labelled)
+    assert some.loss.item() == pytest.approx(exact.loss.item(), rel=1e-6) and int(model.left_out or 0) == 0
+    for name, gradient in wanted.items():
+        torch.testing.assert_close(found[name], gradient, rtol=1e-4, atol=1e-6, msg=name)
+
+
+@pytest.mark.parametrize("labelled", [False, True])
+def test_what_finds_no_place_is_counted(labelled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, few = model_of(), 5
+    monkeypatch.setattr(static_shapes, "first_places", lambda mask, share: mask.flatten().nonzero()[:few, 0])
+    monkeypatch.setattr(outputs, "first_places", static_shapes.first_places)
+    batch = batch_of(model)
+    task = model.task(dict(batch), None, return_loss=True)
+    assert task is not None and task.labels is not None and task.scored is not None
+    missed = int((task.labels != -100).sum()) + int(task.scored.sum()) - 2 * few
+    with capacities():
+        for turn in (1, 2):
+            output, _ = gradients(model, batch, labelled)
+            assert int(model.left_out) == turn * missed > 0 and output.loss.isfinite()  # type: ignore[arg-type]
 
 
 def test_compiled_to_one_graph_with_a_fixed_number_of_places() -> None:

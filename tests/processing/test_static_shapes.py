@@ -29,12 +29,16 @@ def test_places_equal_nonzero() -> None:
     wanted = torch.rand(5, 7, generator=torch.Generator().manual_seed(0)) < 0.4
     count, places = int(wanted.sum()), wanted.nonzero(as_tuple=True)
     assert not has_fixed_shapes()
-    found = [numbers_where(wanted), tokens_where(wanted), numbers_where(wanted, count), tokens_where(wanted, count)]
+    found, flat = [numbers_where(wanted), numbers_where(wanted, count)], [tokens_where(wanted)]
+    flat.append(tokens_where(wanted, count))
     with fixed_counts(Counts(count, count)):
         assert has_fixed_shapes()
-        found += [numbers_where(wanted), tokens_where(wanted)]
+        found.append(numbers_where(wanted))
+        flat.append(tokens_where(wanted))
     for one in found:
-        assert one is not None and torch.equal(torch.stack(one), torch.stack(places))
+        assert torch.equal(torch.stack(one), torch.stack(places))
+    for one in flat:
+        assert one is not None and torch.equal(one, places[0] * 7 + places[1])
     with fixed_counts(Counts(count)):
         assert tokens_where(wanted) is None
     assert not has_fixed_shapes() and Counts(2, 3).times(4) == Counts(8, 12) and Counts(2).times(4) == Counts(8)

@@ -52,8 +52,9 @@ class LastState:
         asks: Whether the backbone has no encoder below its head, so that the state must come with its output.
         change: A function that the next `run` applies to the state before the backbone's head reads it; None for none.
         pick: Rows and columns, (N,) each, of the only tokens whose state is read; None for all.
-        labelled: Rows and columns of the only tokens that the backbone's head reads in the next `run`, while the whole
-            state is recorded; None for all.
+        labelled: Places, among all tokens of the batch, of the only tokens that the backbone's head reads in the next
+            `run`, while the whole state is recorded; None for all.
+        read: (N, 1, hidden) state of the `labelled` tokens in the last `run`; who takes it resets it to None.
     """
 
     def __init__(self, backbone: PreTrainedModel) -> None:
@@ -62,7 +63,8 @@ class LastState:
         self.opened, self.state = False, None
         self.change: Callable[[Tensor], Tensor] | None = None
         self.pick: tuple[Tensor, Tensor] | None = None
-        self.labelled: tuple[Tensor, Tensor] | None = None
+        self.labelled: Tensor | None = None
+        self.read: Tensor | None = None
         self._several, self._running = len(modules) > 1, None
         self._handles: list[Any] = [module.register_forward_hook(self) for module in modules]
         if self._several:
@@ -83,7 +85,7 @@ class LastState:
             state = state[rows, columns][:, None]
         self.state = state
         if self.labelled is not None:
-            state = chosen_rows(state, *self.labelled)[:, None]
+            state = self.read = chosen_rows(state, self.labelled)[:, None]
         if state is not output[0]:
             output.last_hidden_state = state
         return output
@@ -91,7 +93,7 @@ class LastState:
     def __deepcopy__(self, memo: dict[int, Any]) -> LastState:
         twin = object.__new__(LastState)
         memo[id(self)] = twin  # the copied model and the hooks on its copied backbone share one object
-        twin.change = twin.pick = twin.labelled = twin.state = twin._running = None
+        twin.change = twin.pick = twin.labelled = twin.read = twin.state = twin._running = None
         twin.asks, twin.opened, twin._several = self.asks, False, self._several
         twin._handles = copy.deepcopy(self._handles, memo)
         return twin

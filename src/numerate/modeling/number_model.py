@@ -85,9 +85,9 @@ class NumberModel(PretrainedInterface):
     number_loss: Tensor | None = None
     """The mean loss of the number head in the last batch that had a loss, for logs; not in compiled code."""
     left_out: Tensor | None = None
-    """Number of labelled tokens that found no place among those of `labelled_logits` and were not learnt; see
-    `numerate.processing.static_shapes.labelled_places`. In practice 0: the places are eight standard deviations above
-    the expected number."""
+    """Number of masked tokens and numbers that found no place on an accelerator and were not learnt; see
+    `numerate.processing.static_shapes`. In practice 0: the places are eight standard deviations above the expected
+    number."""
     has_warned = False
     """Whether `predict` has said that the head is untrained."""
 
@@ -186,7 +186,8 @@ class NumberModel(PretrainedInterface):
         decoder_number_slots: Tensor | None = None, decoder_number_bits: Tensor | None = None,
         decoder_number_chars: Tensor | None = None, decoder_number_precision: Tensor | None = None,
         decoder_number_given: Tensor | None = None, return_loss: bool | None = None, every_number: bool = False,
-        loss_counts: Mapping[str, Tensor] | None = None, word_logits: bool = True, **kwargs: Any,
+        loss_counts: Mapping[str, Tensor] | None = None, word_logits: bool = True, prepared: Task | None = None,
+        **kwargs: Any,
     ) -> NumberOutput:  # fmt: skip
         """Runs the backbone on a processor's batch; its fields are described in `numerate.processing.number_table`.
 
@@ -200,9 +201,10 @@ class NumberModel(PretrainedInterface):
         masks depend on the sample and not on its batch; `return_loss`, whether the objective masks the batch and gives
         a loss (by default in training, without labels); `every_number`, to predict all given numbers (see `numbers_of`)
         instead of those that are asked for; `loss_counts`, the counts that the losses of a step of several batches are
-        divided by (see `numerate.training.loss_normalisation`; by default a loss is the batch's mean); and
+        divided by (see `numerate.training.loss_normalisation`; by default a loss is the batch's mean);
         `word_logits`: False leaves out the logits of words where they are not needed, half of the time of a small
-        masked language model, and `logits` are then (0, 1, V).
+        masked language model, and `logits` are then (0, 1, V); and `prepared`, the task that the objective has made of
+        the batch already, whose inputs are used instead of the fields (see `numerate.training.prepared_batches`).
         """
         self._refuse_offload()
         kwargs = {key: value for key, value in kwargs.items() if value is not None}
@@ -234,8 +236,12 @@ class NumberModel(PretrainedInterface):
             passed["decoder_attention_mask"] = decoder_attention_mask
             task = self.task(predicted, labels, return_loss)
         else:
-            task = self.task(fields, labels, return_loss)
-            fields = predicted = fields if task is None else task.inputs
+            task = prepared
+            if prepared is None:
+                task = self.task(fields, labels, return_loss)
+            else:
+                fields = dict.fromkeys(fields) | prepared.inputs
+            fields = predicted = fields if task is None or prepared is not None else task.inputs
             if task is not None and task.source is not None:
                 kwargs = {key: _moved(value, task.source) for key, value in kwargs.items()}
         if not self.info.is_language_model:
@@ -244,12 +250,13 @@ class NumberModel(PretrainedInterface):
         if passed["position_ids"] is None:
             passed["position_ids"] = self.info.position_ids(fields["input_ids"], fields["attention_mask"])
         passed = kwargs | {key: value for key, value in passed.items() if value is not None} | {"return_dict": True}
-        places = NumberPlaces.of(fields)
+        places = NumberPlaces.of(fields) if task is None or task.places is None else task.places
         numbers = number_vectors(self, fields, places)
-        wanted = Predicted(self, predicted, places if predicted is fields else NumberPlaces.of(predicted), task)
+        labelled, own = self._labelled(task, word_logits), places if predicted is fields else NumberPlaces.of(predicted)
+        wanted = Predicted(self, predicted, own, task, has_labelled=labelled is not None)
         embeddings = self.embed(self.backbone.get_input_embeddings(), fields, numbers)
         self.last_state.change = late_change(self, numbers)
-        self.last_state.labelled = labelled = self._labelled(task, word_logits)
+        self.last_state.labelled = labelled
         output, hidden = introspection.run_with_embeddings(
             self.backbone, self.info, self.last_state, self._plain(fields), embeddings, **passed
         )
@@ -263,10 +270,12 @@ class NumberModel(PretrainedInterface):
             with replaced_embeddings(backbone, embeddings.detach()):  # type: ignore[arg-type]
                 return backbone(**inputs, **passed)
 
+        read, self.last_state.read = self.last_state.read, None
         shares = loss_counts and {key: count / loss_counts["batches"] for key, count in loss_counts.items()}
         return number_outputs(
-            self, output, hidden, wanted, task, every=every_number, again=again, shares=shares, labelled=labelled
-        )
+            self, output, hidden, wanted, task, every=every_number, again=again, shares=shares, labelled=labelled,
+            read=read,
+        )  # fmt: skip
 
     def predict(self, text: str | list[str], target: str | list[str] = "[NUM]") -> NumberDistribution:
         """The distributions of the numbers that the texts ask for with a literal `[NUM]`, in reading order.
@@ -373,11 +382,10 @@ class NumberModel(PretrainedInterface):
             raise ValueError("this model has no number head: attach it with head='recipe' or head='mixture'")
         return self.head
 
-    def _labelled(self, task: Task | None, words: bool = True) -> tuple[Tensor, Tensor] | None:
-        """Rows and columns of the only tokens whose logits are needed, none of them without `words`; None for all."""
+    def _labelled(self, task: Task | None, words: bool = True) -> Tensor | None:
+        """Places of the only tokens whose logits are needed, none of them without `words`; None for all."""
         if not words and task is None and self.info.task == "masked-lm" and not self.last_state.asks:
-            none = torch.zeros(0, dtype=torch.int64, device=self.device)
-            return none, none
+            return torch.zeros(0, dtype=torch.int64, device=self.device)
         labels = None if task is None else task.labels
         if not (self.labelled_logits and self.training) or labels is None or self.info.task != "masked-lm":
             return None
@@ -385,8 +393,8 @@ class NumberModel(PretrainedInterface):
             return None
         if self.objective is None or self.objective.reads_logits:
             return None
-        share = task.token_share  # type: ignore[union-attr]
-        return labelled_places(labels != -100, share)
+        known, share = task.token_places, task.token_share  # type: ignore[union-attr]
+        return labelled_places(labels != -100, share) if known is None else known
 
     def task(self, fields: dict[str, Any], labels: Tensor | None, return_loss: bool | None) -> Task | None:
         """What is learnt from a batch (or a decoder's fields); None if nothing is, or the backbone has its own loss."""
@@ -397,10 +405,13 @@ class NumberModel(PretrainedInterface):
         wanted = self.training if return_loss is None else return_loss
         if not wanted or self.objective is None or self.objective.needs_labels:
             return None
-        vocabulary = self.vocabulary
+        return self.objective.prepare(fields, self.own_vocabulary())
+
+    def own_vocabulary(self) -> Vocabulary:
+        """The vocabulary for the objective's `prepare`."""
         if self.info.takes_positions and self.processor.tokenizer.padding_side == "left":
-            vocabulary = dataclasses.replace(vocabulary, pads_left=True)
-        return self.objective.prepare(fields, vocabulary)
+            return dataclasses.replace(self.vocabulary, pads_left=True)
+        return self.vocabulary
 
 
 def _moved(value: Any, source: Tensor) -> Any:

@@ -15,11 +15,12 @@ from numerate.processing.slot_positions import NumberPlaces, predicting_tokens
 from numerate.processing.static_shapes import (
     LaterCounts,
     chosen_rows,
-    first_numbers,
+    first_places,
     has_fixed_shapes,
     is_recorded,
     numbers_where,
     tokens_where,
+    uses_capacity,
 )
 
 if TYPE_CHECKING:
@@ -45,44 +46,66 @@ class Predicted:
         fields: The batch, with slots at the tokens where the numbers are predicted.
         places: Places of the numbers in these fields; None if there are none.
         task: What is learnt from the batch; None for no loss.
+        has_labelled: Whether the places of the labelled tokens are known already, so that nobody asks for them here.
     """
 
     def __init__(
-        self, model: NumberModel, fields: dict[str, Any], places: NumberPlaces | None = None, task: Task | None = None
-    ) -> None:
+        self, model: NumberModel, fields: dict[str, Any], places: NumberPlaces | None = None, task: Task | None = None,
+        *, has_labelled: bool = False,
+    ) -> None:  # fmt: skip
         self.fields, self.places, self.before = fields, places, real_tokens(model, fields)
-        self._masks: list[Tensor] = []
         self.has_tokens = self.has_numbers = False
         if task is None:
             return
+        exact: list[Tensor] = []
         if model.info.is_language_model and task.labels is not None and self.before is None:
-            self.has_tokens = True
-            self._masks.append(task.labels != -100)
+            self.has_tokens, self._labels, self._token_share = True, task.labels, task.token_share
+            self._token_places = task.token_places
+            if not (has_labelled or task.token_places is not None or uses_capacity(task.labels, task.token_share)):
+                exact.append(task.labels != -100)
         if model.head is not None and places is not None and task.targets is not None and task.scored is not None:
-            self.has_numbers, self._share = True, task.share
-            wanted, self._tokens = self.at(places, task.scored)
-            self._masks.append(wanted)
-        self._counts = LaterCounts(*self._masks)
+            self.has_numbers, self._share, self._number_places = True, task.share, task.number_places
+            if task.number_places is None:
+                self._scored, self._tokens = self.at(places, task.scored)
+                if not uses_capacity(self._scored, task.share):
+                    exact.append(self._scored)
+        self._counts = LaterCounts(*exact)
+
+    @property
+    def scored(self) -> Tensor:
+        """(B, M) which numbers are predicted."""
+        return self._scored
 
     def at(self, places: NumberPlaces, wanted: Tensor, stay: bool = False) -> tuple[Tensor, Tensor]:
         """(B, M) which of the `wanted` numbers can be predicted, and at which token; see `predicting_tokens`."""
         first = places.slot if self.before is None else places.first
         return predicting_tokens(first, wanted, places.slots.shape[1], before=self.before, stay=stay)
 
-    def tokens(self) -> tuple[Tensor, Tensor] | None:
-        """Rows and columns of the labelled tokens; None for all tokens."""
-        return tokens_where(self._masks[0], self._counts[0]) if self.has_tokens else None
+    def tokens(self) -> tuple[Tensor | None, bool]:
+        """Places of the labelled tokens (None for all tokens), and whether each of these places has a label."""
+        if not self.has_tokens:
+            return None, False
+        if self._token_places is not None:
+            return self._token_places, True
+        mask = self._labels != -100
+        if uses_capacity(mask, self._token_share) and not torch.compiler.is_compiling():
+            return first_places(mask, self._token_share), False
+        return tokens_where(mask, self._counts[0]), True
 
     def numbers(self) -> tuple[Positions, Tensor | None]:
         """Row, token and number index of each number that the loss is computed for, and None.
 
-        In compiled code, which does not know their count: a fixed number of places, and a mask (N,) of the scored.
+        On an accelerator and in compiled code, which do not know their count: a fixed number of places, and a mask
+        (N,) of the scored.
         """
-        mask = self._masks[-1]
-        if torch.compiler.is_compiling() and not is_recorded():
-            rows, numbers = first_numbers(mask, self._share)
+        if self._number_places is not None:
+            return self._number_places, None
+        mask = self._scored
+        if uses_capacity(mask, self._share):
+            found, count = first_places(mask, self._share), mask.shape[1]
             length = self.fields["input_ids"].shape[1]
-            return (rows, self._tokens[rows, numbers].clamp(0, length - 1), numbers), mask[rows, numbers]
+            tokens = self._tokens.flatten().index_select(0, found).clamp(0, length - 1)
+            return (found // count, tokens, found % count), mask.flatten().index_select(0, found)
         rows, numbers = numbers_where(mask, self._counts[-1])
         return (rows, self._tokens[rows, numbers], numbers), None
 
@@ -90,7 +113,7 @@ class Predicted:
 def number_outputs(
     model: NumberModel, output: Any, hidden: Tensor | None, wanted: Predicted, task: Task | None = None,
     *, every: bool = False, again: Callable[..., Any] | None = None, shares: Mapping[str, Tensor] | None = None,
-    labelled: tuple[Tensor, Tensor] | None = None,
+    labelled: Tensor | None = None, read: Tensor | None = None,
 ) -> NumberOutput:  # fmt: skip
     """Appends the logits of our tokens, predicts the numbers and computes the loss.
 
@@ -104,19 +127,20 @@ def number_outputs(
         again: Runs another backbone on the same inputs, for objectives that need it; see `Pass.again`.
         shares: Counts that the losses are divided by, see `numerate.objectives.cross_entropy.mean_over`; by default
             those of the batch.
-        labelled: Rows and columns of the tokens that have logits (N, 1, V), without labels none; None if all have.
+        labelled: Places of the tokens that have logits (N, 1, V), without labels none; None if all have.
+        read: (N, 1, hidden) states of these tokens.
     """
     items = dict(output)
     own, known, token_terms, number_terms = None, None, None, None
     head, objective, causal = model.head, model.objective, model.info.is_causal
     first_id = model.processor.first_id
     labels = task.labels if task is not None and model.info.is_language_model else None
-    read = hidden
     if labelled is not None and hidden is not None and labels is not None:
-        whole, labels, read = labels, labels[labelled][:, None], chosen_rows(hidden, *labelled)[:, None]
-        if whole.is_cuda and not has_fixed_shapes():  # elsewhere none is left out
-            missed = (whole != -100).count_nonzero() - (labels != -100).count_nonzero()
-            model.left_out = missed if model.left_out is None else model.left_out + missed
+        if task is not None and task.token_places is None:
+            _count_left_out(model, labels != -100, len(labelled), task.token_share)
+        labels = labels.flatten().index_select(0, labelled)[:, None]
+    else:
+        read = hidden
     is_mute = labelled is not None and labels is None  # only the numbers are asked for
     if model.own_logits is not None and read is not None and not is_mute:
         own = model.own_logits(read.to(model.own_logits.weight))
@@ -126,7 +150,9 @@ def number_outputs(
             number = head.number_logit(read, own[..., 0], known[0])
             own = torch.cat([number[..., None].to(own), own[..., 1:]], dim=-1)
     if task is not None and labels is not None:
-        where = wanted.tokens() if known is None and labelled is None else None
+        where, exact = wanted.tokens() if known is None and labelled is None else (None, False)
+        if where is not None and not exact and task is not None:
+            _count_left_out(model, labels != -100, len(where), task.token_share)
         token_terms = token_loss(
             items["logits"],
             labels,
@@ -136,6 +162,7 @@ def number_outputs(
             known=known,
             shares=shares,
             where=where,
+            exact=exact,
             few=labelled is not None,
         )
         if objective is not None and objective.number_tokens is not None:
@@ -166,6 +193,17 @@ def number_outputs(
     return result
 
 
+def _count_left_out(model: NumberModel, mask: Tensor, places: int, share: float) -> None:
+    """Adds what finds no place to `left_out`, on the device and in place, so that a recorded step counts, too."""
+    if torch.compiler.is_compiling() or places >= mask.numel() or not uses_capacity(mask, share):
+        return
+    missed = (mask.sum() - places).clamp_min(0)
+    if model.left_out is None:
+        model.left_out = missed
+    else:
+        model.left_out.add_(missed)
+
+
 def _number_loss(
     model: NumberModel, hidden: Tensor, wanted: Predicted, task: Task, shares: Mapping[str, Tensor] | None
 ) -> Tensor | None:
@@ -173,8 +211,11 @@ def _number_loss(
         return None
     where, counted = wanted.numbers()
     rows, _, numbers = where
+    if counted is not None:
+        _count_left_out(model, wanted.scored, len(rows), task.share)
     states = number_states(model, hidden, wanted, where)
-    terms = model.head.loss(states, task.targets[rows, numbers], *context_of(model, hidden, wanted, where))
+    targets = task.targets[rows, numbers] if task.number_places is None else task.targets
+    terms = model.head.loss(states, targets, *context_of(model, hidden, wanted, where))
     count: Tensor | int = len(rows)
     if counted is not None:
         terms, count = terms.where(counted, 0.0), counted.sum()

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from numerate.processing.number_table import NumberTable
+    from numerate.processing.slot_positions import NumberPlaces
 
 __all__ = ["Objective", "ObjectiveConfig", "Pass", "Task", "Vocabulary", "labelled_numbers"]
 
@@ -66,6 +67,10 @@ class Task:
             None if no token was moved.
         share: The expected share of scored numbers, if each is drawn by itself; 1 if it is not known.
         token_share: The largest expected share of labelled tokens, if each is drawn by itself; 1 if it is not known.
+        token_places: (N,) places of the labelled tokens among all tokens of the batch, if they are known.
+        number_places: Row, token and number index (N,) of the scored numbers, if they are known; `targets` are then
+            those of these numbers only: (N,).
+        places: The places of the batch's numbers, if they are known.
     """
 
     inputs: dict[str, Any]
@@ -76,6 +81,9 @@ class Task:
     numbers: NumberTable | None = None
     share: float = 1.0
     token_share: float = 1.0
+    token_places: Tensor | None = None
+    number_places: tuple[Tensor, Tensor, Tensor] | None = None
+    places: NumberPlaces | None = None
 
 
 @dataclass(frozen=True, eq=False)

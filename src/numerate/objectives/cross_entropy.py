@@ -99,7 +99,7 @@ def mean_over(total: Tensor, count: Tensor | int, shares: Mapping[str, Tensor] |
 def token_loss(
     logits: Tensor, labels: Tensor, own: Tensor | None = None, first_id: int = 0, shift: bool = False,
     known: tuple[Tensor, Tensor] | None = None, shares: Mapping[str, Tensor] | None = None,
-    where: tuple[Tensor, Tensor] | None = None, few: bool = False,
+    where: Tensor | None = None, exact: bool = True, few: bool = False,
 ) -> Tensor:  # fmt: skip
     """Mean cross-entropy over the labelled tokens; 0 if there are none.
 
@@ -114,22 +114,26 @@ def token_loss(
         shift: Whether the logits at t predict the token at t + 1.
         known: Result of `sum_and_pick` for these logits and the aligned labels, if it is known already.
         shares: Denominator under the name `tokens`; see `mean_over`.
-        where: Rows and columns of the labelled tokens, if they are known already.
+        where: Places of the labelled tokens among all tokens, if they are known already.
+        exact: Whether each of these places has a label.
         few: Whether (nearly) all tokens have a label, so that none need be picked.
     """
     labels = aligned(labels.to(logits.device), shift)
-    wanted = labels != -100
     if few and known is None:
         parts = [part.flatten(0, 1) for part in (logits, own) if part is not None]
         total = _rows_loss(parts, labels.flatten(), first_id)
-        return mean_over(total, wanted.sum(), shares, "tokens")
+        return mean_over(total, (labels != -100).sum(), shares, "tokens")
     if where is None and known is None and not shift:
-        where = tokens_where(wanted)
-    if where is not None and is_recorded() and not len(where[0]):
+        where, exact = tokens_where(labels != -100), True
+    if where is not None and is_recorded() and not len(where):
         return logits.new_zeros(())  # a backward pass through no rows costs as much as through all
     if where is not None:  # in a masked batch few tokens have a label
-        total = _chosen_loss(logits, labels, own, first_id, where)
-        return mean_over(total, len(where[0]), shares, "tokens")
+        chosen = where.to(logits.device)
+        parts = [part.flatten(0, 1).index_select(0, chosen) for part in (logits, own) if part is not None]
+        labels = labels.flatten().index_select(0, chosen)
+        count = len(where) if exact else (labels != -100).sum()
+        return mean_over(_rows_loss(parts, labels, first_id), count, shares, "tokens")
+    wanted = labels != -100
     whole, picked = sum_and_pick(logits, labels) if known is None else known
     if own is not None:
         ours = own.to(whole)
@@ -137,17 +141,6 @@ def token_loss(
         mine = ours.gather(-1, (labels - first_id).clamp(0, ours.shape[-1] - 1)[..., None])[..., 0]
         picked = torch.where(labels >= first_id, mine, picked)
     return mean_over(torch.where(wanted, whole - picked, 0.0).sum(), wanted.sum(), shares, "tokens")
-
-
-def _chosen_loss(
-    logits: Tensor, labels: Tensor, own: Tensor | None, first_id: int, where: tuple[Tensor, Tensor]
-) -> Tensor:
-    """Sum of the cross-entropy over the tokens at `where`: their logits are few, so a copy of them costs little."""
-    index = (where[0] * labels.shape[1] + where[1]).to(logits.device)
-    labels = labels.flatten().index_select(0, index)
-    return _rows_loss(
-        [p.flatten(0, 1).index_select(0, index) for p in (logits, own) if p is not None], labels, first_id
-    )
 
 
 def _rows_loss(parts: list[Tensor], labels: Tensor, first_id: int) -> Tensor:

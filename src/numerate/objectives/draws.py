@@ -51,10 +51,11 @@ def hashed_uniform(sample: Tensor, place: Tensor, seed: int = 0, epoch: int = 0,
     return _uniform(_mixed_in(sample.to(torch.int64)[:, None], seed, epoch), place, stream)
 
 
-def _mixed_in(key: Tensor, *parts: int) -> Tensor:
-    """The key (B, 1) with further numbers mixed in."""
+def _mixed_in(key: Tensor, *parts: int | Tensor) -> Tensor:
+    """The key (B, 1) with further numbers mixed in; tensors () for CUDA graphs, which record numbers as constants."""
     for part in parts:
-        key = _mixed(key + _wrapped(_GOLDEN * (2 * part + 1)))
+        step = _GOLDEN * (2 * part + 1)
+        key = _mixed(key + (step if isinstance(step, Tensor) else _wrapped(step)))
     return key
 
 
@@ -78,7 +79,7 @@ class Draws:
         epoch: Epoch for samples with ids.
     """
 
-    def __init__(self, samples: Tensor | None, present: Tensor, seed: int = 0, epoch: int = 0) -> None:
+    def __init__(self, samples: Tensor | None, present: Tensor, seed: int = 0, epoch: int | Tensor = 0) -> None:
         self.places, self.device, self._stream = present, present.device, 0  # the generator needs only a shape
         self._key: Tensor | None = None
         if samples is not None:

@@ -103,7 +103,7 @@ class Masked(Objective):
         config, table, slots = self.config, table_of(batch), batch.get("number_slots")
         if slots is None:
             slots = torch.zeros_like(ids)
-        plain = torch.isin(ids, _specials(vocabulary, ids.device), invert=True)
+        plain = _is_plain(ids, vocabulary)
         attention = batch.get("attention_mask")
         if attention is None or attention.dim() != 2:
             attention = torch.ones_like(ids)
@@ -227,6 +227,17 @@ def _specials(vocabulary: Vocabulary, device: torch.device) -> Tensor:
     """Special ids on a device; cached, because a copy in every step would stall it."""
     ids = vocabulary.special_ids
     return torch.tensor(ids, device=device) if torch.compiler.is_compiling() else _on_device(ids, device)
+
+
+def _is_plain(ids: Tensor, vocabulary: Vocabulary) -> Tensor:
+    """Which ids are those of no special token."""
+    special = vocabulary.special_ids
+    if ids.device.type != "cpu" or torch.compiler.is_compiling() or not 0 < len(special) <= 16:
+        return torch.isin(ids, _specials(vocabulary, ids.device), invert=True)
+    plain = ids != special[0]  # on a CPU, half of the time of `isin`
+    for token in special[1:]:
+        plain &= ids != token
+    return plain
 
 
 @functools.cache

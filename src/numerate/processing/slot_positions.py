@@ -89,6 +89,12 @@ class NumberPlaces:
         table, slots = table_of(fields), fields.get("number_slots")
         return None if table is None or slots is None else cls(slots, table)
 
+    def filled(self, slot: Tensor, first: Tensor, last: Tensor, known: Tensor) -> NumberPlaces:
+        """The same places with all (B, M) tensors given, which were computed elsewhere."""
+        result = NumberPlaces(self.slots, self.table)
+        result._slot, result._first, result._last, result._known = slot, first, last, known
+        return result
+
     @property
     def slot(self) -> Tensor:
         """The first token with a number's vector: (B, M), see `first_tokens`."""

@@ -1,7 +1,8 @@
-"""Static shapes for steps that are recorded once and then replayed (CUDA graphs).
+"""Static shapes for steps that do not wait for the accelerator, or are recorded once and then replayed (CUDA graphs).
 
-The number of predicted numbers and tokens usually comes from the data, which forces a synchronisation with the
-accelerator and is impossible in a CUDA graph. If all batches have the same counts, they can be set beforehand.
+The number of predicted numbers and tokens comes from the data: to know it, the host has to wait for the accelerator,
+which is impossible in a CUDA graph. On an accelerator and in compiled code there is therefore a fixed number of places
+for them (`uses_capacity`), more than will be needed. If all batches have the same counts, these can be set beforehand.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-__all__ = ["Counts", "LaterCounts", "chosen_rows", "first_numbers", "fixed_counts", "has_fixed_shapes", "is_recorded",
-           "labelled_places", "numbers_where", "tokens_where"]  # fmt: skip
+__all__ = ["Counts", "LaterCounts", "capacities", "chosen_rows", "first_numbers", "first_places", "fixed_counts",
+           "has_fixed_shapes", "is_recorded", "labelled_places", "numbers_where", "tokens_where",
+           "uses_capacity"]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,7 @@ class Counts:
 
 # A module variable, because `torch.compile` does not support a ContextVar.
 _counts: Counts | None = None
+_everywhere = False
 
 
 @contextmanager
@@ -57,6 +60,24 @@ def is_recorded() -> bool:
 def has_fixed_shapes() -> bool:
     """Whether no shape may depend on the data: within `fixed_counts`, and in compiled code."""
     return is_recorded() or torch.compiler.is_compiling()
+
+
+@contextmanager
+def capacities() -> Iterator[None]:
+    """A context in which a CPU, too, has a fixed number of places: for tests, and to count operations."""
+    global _everywhere
+    before, _everywhere = _everywhere, True
+    try:
+        yield
+    finally:
+        _everywhere = before
+
+
+def uses_capacity(wanted: Tensor, share: float) -> bool:
+    """Whether a mask's places are a fixed number of them, for an expected `share`: see `first_places`."""
+    if is_recorded():
+        return False
+    return torch.compiler.is_compiling() or (share < 1 and (_everywhere or wanted.device.type != "cpu"))
 
 
 class LaterCounts:
@@ -115,37 +136,49 @@ def first_numbers(wanted: Tensor, share: float = 1.0) -> tuple[Tensor, Tensor]:
         >>> first_numbers(torch.tensor([[False, True], [False, True]]))
         (tensor([0, 1, 0, 1]), tensor([1, 1, 0, 0]))
     """
-    mask = wanted.flatten()
-    behind, total = mask.cumsum(0), mask.numel()
-    index = torch.arange(total, device=mask.device)
-    # Where each number goes: wanted ones to the front, each other one behind all of them; no sort.
-    place = torch.where(mask, behind - 1, behind[-1:] + index - behind)
-    found = torch.zeros_like(index).scatter(0, place, index)
-    if share < 1:
-        found = found[: total * math.ceil(1280 * share) // 1024 + 64]  # whole numbers, linear in symbolic shapes
+    found = first_places(wanted, share)
     return found // wanted.shape[1], found % wanted.shape[1]
 
 
-def labelled_places(wanted: Tensor, share: float = 1.0) -> tuple[Tensor, Tensor]:
-    """The rows and columns of the labelled tokens of a mask (B, T); on an accelerator without waiting for it.
+def first_places(wanted: Tensor, share: float = 1.0) -> Tensor:
+    """`first_numbers` as places in the flattened mask.
 
-    There, and in compiled code, they are a fixed number of places if their `share` is known: those of `first_numbers`,
+    Example:
+        >>> first_places(torch.tensor([[False, True], [False, True]]))
+        tensor([1, 3, 0, 2])
+    """
+    mask = wanted.flatten()
+    total = mask.numel()
+    if torch.compiler.is_compiling():  # operations that can be fused, no sort
+        behind, index = mask.cumsum(0), torch.arange(total, device=mask.device)
+        place = torch.where(mask, behind - 1, behind[-1:] + index - behind)
+        found = torch.zeros_like(index).scatter(0, place, index)
+    else:  # one operation
+        found = mask.view(torch.uint8).sort(descending=True, stable=True).indices
+    if share < 1:
+        found = found[: total * math.ceil(1280 * share) // 1024 + 64]  # whole numbers, linear in symbolic shapes
+    return found
+
+
+def labelled_places(wanted: Tensor, share: float = 1.0) -> Tensor:
+    """The places of the labelled tokens of a mask (B, T) in the flattened mask; on an accelerator without waiting.
+
+    There, and in compiled code, they are a fixed number of places if their `share` is known: those of `first_places`,
     some of which have no label.
 
     Example:
         >>> labelled_places(torch.tensor([[False, True], [False, True]]), share=0.5)
-        (tensor([0, 1]), tensor([1, 1]))
+        tensor([1, 3])
     """
-    if torch.compiler.is_compiling() or (wanted.device.type != "cpu" and share < 1):
-        return first_numbers(wanted, share)
-    return _places(wanted, None)
+    return first_places(wanted, share) if uses_capacity(wanted, share) else wanted.flatten().nonzero()[:, 0]
 
 
-def tokens_where(wanted: Tensor, count: int | None = None) -> tuple[Tensor, Tensor] | None:
-    """The rows and columns where a mask (B, T) of tokens is true; None if shapes are fixed and their count is not."""
+def tokens_where(wanted: Tensor, count: int | None = None) -> Tensor | None:
+    """The places in the flattened mask where a mask (B, T) of tokens is true; None if their count must be known."""
     if has_fixed_shapes() and (_counts is None or _counts.tokens is None):
         return None
-    return _places(wanted, count if _counts is None else _counts.tokens)
+    mask, count = wanted.flatten(), count if _counts is None else _counts.tokens
+    return (mask.nonzero() if count is None else torch.nonzero_static(mask, size=count))[:, 0]
 
 
 def _places(wanted: Tensor, count: int | None) -> tuple[Tensor, Tensor]:
@@ -154,6 +187,10 @@ def _places(wanted: Tensor, count: int | None) -> tuple[Tensor, Tensor]:
     return rows, columns
 
 
-def chosen_rows(states: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
-    """`states[rows, columns]` of (B, T, D) states: (N, D), with a gradient that needs no sort."""
-    return states.flatten(0, 1).index_select(0, rows * states.shape[1] + columns)
+def chosen_rows(states: Tensor, rows: Tensor, columns: Tensor | None = None) -> Tensor:
+    """`states[rows, columns]` of (B, T, D) states: (N, D), with a gradient that needs no sort.
+
+    Without `columns`, `rows` are places among all tokens.
+    """
+    places = rows if columns is None else rows * states.shape[1] + columns
+    return states.flatten(0, 1).index_select(0, places)

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 __all__ = ["check_arguments"]
 
-_OWN = {"eval_seed": int, "labelled_logits": bool, "nonfinite_limit": int, "number_metrics": bool}
+_OWN = {
+    "cuda_graphs": bool, "eval_seed": int, "labelled_logits": bool, "nonfinite_limit": int, "number_metrics": bool,
+}  # fmt: skip
 """Types of the options of `NumberTrainer`; `number_learning_rate` is checked where it is used."""
 _WIDER = {"fsdp": bool | str | None}
 """Arguments that take more than their annotation says: `fsdp=True`, as the Trainer's help asks for."""

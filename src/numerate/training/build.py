@@ -115,6 +115,8 @@ def training_arguments(run: Run, output_dir: str | Path) -> tuple[TrainingArgume
     given = {name: value for name, value in run.training.items() if name not in own}
     usual: dict[str, Any] = {"report_to": "none", "dataloader_pin_memory": torch.cuda.is_available()}
     usual["disable_tqdm"] = not sys.stderr.isatty()
+    if torch.cuda.is_available() and given.get("dataloader_pin_memory", True):
+        usual["accelerator_config"] = {"non_blocking": True}  # else the host waits for the step before at every copy
     if int(os.environ.get("WORLD_SIZE", "1")) > 1 and (given.get("use_cpu") or not torch.accelerator.is_available()):
         usual |= {"use_cpu": True, "ddp_backend": "gloo"}  # by default, each process would train alone
     if run.data.group_by_length:

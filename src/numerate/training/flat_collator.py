@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from numerate.processing.flat_rows import FlatRows
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numerate.processing.encoding import NumberCollator
 
 __all__ = ["FlatCollator"]
@@ -23,14 +25,18 @@ class FlatCollator:
         collate: Pads the rows.
         stock: The stock Trainer's collator around it.
         columns: Names of the fields that the model takes.
+        change: Changes a batch, for example pads it to one of few shapes; None for no change.
     """
 
     collate: NumberCollator
     stock: Any
     columns: frozenset[str]
+    change: Callable[[dict[str, Any]], dict[str, Any]] | None = None
 
     def __call__(self, rows: Any) -> Any:
         """One batch of the rows."""
-        if not isinstance(rows, FlatRows):
-            return self.stock(rows)
-        return {key: value for key, value in self.collate(rows).items() if key in self.columns}
+        if isinstance(rows, FlatRows):
+            batch = {key: value for key, value in self.collate(rows).items() if key in self.columns}
+        else:
+            batch = self.stock(rows)
+        return batch if self.change is None else self.change(batch)

@@ -9,6 +9,8 @@ import safetensors.torch
 from transformers import TrainerCallback
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from numerate.modeling.number_model import NumberModel
     from numerate.training.guard import NonFiniteGuard
 
@@ -27,12 +29,16 @@ class ObjectiveCallback(TrainerCallback):
 
     def __init__(self, model: NumberModel, guard: NonFiniteGuard | None = None) -> None:
         self.model, self.guard = model, guard
+        self.shared: Tensor | None = None
+        """The epoch () in shared memory, for the workers of a data loader; None if there are none."""
 
     def on_epoch_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Sets the epoch, on which masks may depend."""
         del args, control, kwargs
         if self.model.objective is not None:
             self.model.objective.epoch = int(state.epoch or 0)
+            if self.shared is not None:
+                self.shared.fill_(self.model.objective.epoch)
 
     def on_optimizer_step(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Reports the step; a teacher then follows its student."""

@@ -97,14 +97,17 @@ class Throughput:
         self.texts, self.tokens = 0, 0
         self._start: float = time.perf_counter()
 
-    def add(self, batch: Mapping[str, Any]) -> None:
-        """Counts a batch; padding is not counted if there is an attention mask (B, T)."""
+    def add(self, batch: Mapping[str, Any], tokens: int | None = None) -> None:
+        """Counts a batch, of so many `tokens`; by default those of its attention mask (B, T), or all of them."""
         ids: Tensor | None = batch.get("input_ids")
         if ids is None:
             return
         mask: Tensor | None = batch.get("attention_mask")
         self.texts += len(ids)
         # The count stays on the device until it is read: reading it synchronizes the device.
+        if tokens is not None:
+            self.tokens = self.tokens + tokens
+            return
         self.tokens = self.tokens + (ids.numel() if mask is None else torch.count_nonzero(mask))
 
     @contextlib.contextmanager

@@ -29,7 +29,9 @@ __all__ = [
     "resolved", "run_names",
 ]  # fmt: skip
 
-OWN_TRAINING = ("eval_seed", "labelled_logits", "nonfinite_limit", "number_learning_rate", "number_metrics")
+OWN_TRAINING = (
+    "cuda_graphs", "eval_seed", "labelled_logits", "nonfinite_limit", "number_learning_rate", "number_metrics",
+)  # fmt: skip
 """Options of `NumberTrainer` in the section `training`, beside the arguments of the stock Trainer."""
 _TABLES = ("literacy", "numerals-2018", "xval-nature", "xval-tables")
 """Files beside the runs that are for `numerate reproduce`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,9 @@ from numerate.training.learning_rates import number_rate, set_number_rates
 from numerate.training.loss_normalisation import step_counts
 from numerate.training.objective import ObjectiveCallback
 from numerate.training.output_folder import output_folder
+from numerate.training.prepared_batches import Packed, Preparation
 from numerate.training.progress import Throughput
+from numerate.training.step_graphs import TOKENS, StepGraphs, padded_to, why_not
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -69,6 +72,9 @@ class NumberTrainer(AtomicCheckpoints):
         number_learning_rate: Learning rate of the embedder, the head and all other weights outside of the backbone;
             "same" for `learning_rate`. By default ten times the `learning_rate`, but at most 1e-3 (and not below
             `learning_rate`): these weights are new, those of the backbone are trained. The schedule scales both alike.
+        cuda_graphs: Whether to record training steps as CUDA graphs and replay them, several times as fast where a
+            step takes longer to launch than to run; see `numerate.training.step_graphs`. Training runs as usual, with
+            a warning, where they cannot be recorded.
         nonfinite_limit: Number of consecutive bad steps that ends the run.
         callbacks: Callbacks of the stock Trainer.
         **options: Other options of the stock Trainer.
@@ -86,6 +92,7 @@ class NumberTrainer(AtomicCheckpoints):
         number_metrics: bool = True,
         labelled_logits: bool = True,
         number_learning_rate: float | str | None = None,
+        cuda_graphs: bool = False,
         nonfinite_limit: int = 3,
         callbacks: Sequence[Any] | None = None,
         **options: Any,
@@ -97,20 +104,23 @@ class NumberTrainer(AtomicCheckpoints):
         if isinstance(data_collator, NumberCollator):
             data_collator.empty_labels = False  # they are for the stock Trainer
         self.guard = NonFiniteGuard(nonfinite_limit)
-        callback = [] if self._numbers is None else [ObjectiveCallback(self._numbers, self.guard)]
+        self._epochs = None if self._numbers is None else ObjectiveCallback(self._numbers, self.guard)
         self.eval_seed, self.number_metrics, self.labelled_logits = eval_seed, number_metrics, labelled_logits
         self.number_learning_rate = number_learning_rate
         self._found: list[Tensor] = []
         self._counts: dict[str, Tensor] | None = None
         self._real: int | None = None
         self._number_losses: list[Tensor] = []
+        self.cuda_graphs, self._graphs = cuda_graphs, None
+        self.masks_in_loader = False
         self._evaluated = self._steps = self._skipped_before = self._skipped_at_first = 0
         self._loss_before: Tensor | None = None
         self._first_step: int | None = None
         self._operations: int | None = None
-        callbacks = [*(callbacks or ()), self.guard, *callback]
+        callbacks = [*(callbacks or ()), self.guard, *([] if self._epochs is None else [self._epochs])]
         super().__init__(model, args, data_collator, train_dataset, eval_dataset, callbacks=callbacks, **options)
         number_rate(self.args.learning_rate, number_learning_rate)  # refuses a wrong one before anything is loaded
+        self.masks_in_loader = self.args.device.type != "cpu" and self.args.dataloader_num_workers > 0
         # The guard skips such steps; the stock filter would wait for the accelerator twice in every step.
         self.args.logging_nan_inf_filter = False
         self.guard.scales_gradients = getattr(self.accelerator, "scaler", None) is not None
@@ -150,14 +160,30 @@ class NumberTrainer(AtomicCheckpoints):
         self.throughput.restart()
         self._steps, self._skipped_before, self._operations = 0, self.guard.skipped, None
         self._skipped_at_first, self._first_step = self.guard.skipped, None
+        self._graphs = self._new_graphs()
         with self._labelled():
             output = super().train(resume_from_checkpoint, *positional, **options)
+        if self._graphs is not None:
+            _log.info("%d training steps were recorded as CUDA graphs", self._graphs.count)
+            self._graphs = None
         # Mixed precision wraps `forward` and rebuilds its output, which would lose the distributions.
         self.accelerator.unwrap_model(self.model, keep_fp32_wrapper=False)
         if not self.is_fsdp_enabled:
             # With this mark, accelerate would leave the model as it is in a second training: in float32, not compiled.
             vars(self.model).pop("_is_accelerate_prepared", None)
         return output._replace(training_loss=output.metrics["train_loss"])
+
+    def _new_graphs(self) -> StepGraphs | None:
+        """The graphs of a training; None if there shall be none, or steps cannot be recorded."""
+        if not self.cuda_graphs:
+            return None
+        model, scaled = self._numbers, getattr(self.accelerator, "scaler", None) is not None
+        if (reason := why_not(model, self.args, scaled)) is not None or model is None:
+            _log.warning("cuda_graphs: steps are not recorded, because %s", reason)
+            return None
+        if isinstance(self.data_collator, NumberCollator):
+            self.data_collator.multiple = math.lcm(self.data_collator.multiple, TOKENS)
+        return StepGraphs(model, self.args.max_grad_norm or math.inf)
 
     @contextlib.contextmanager
     def _labelled(self) -> Iterator[None]:
@@ -223,8 +249,14 @@ class NumberTrainer(AtomicCheckpoints):
             self._first_step = self.state.global_step
         if not self.guard.has_seen:
             self._loss_before = self._tr_loss.clone()
+        packed: Packed | None = inputs.pop("packed", None)
+        prepared = None if packed is None else packed.task()
+        if prepared is not None:
+            inputs |= prepared.inputs
         # A `NumberModel` draws its masks from the sample ids; other models do not accept them.
         taken = {key: value for key, value in inputs.items() if key != SAMPLE_ID or self._numbers is not None}
+        if prepared is not None:
+            taken = {"input_ids": inputs["input_ids"], "prepared": prepared}
         if self._counts is not None:
             taken["loss_counts"] = self._counts
         loss = self._forward_and_back(model, taken, *positional, **options)
@@ -232,7 +264,7 @@ class NumberTrainer(AtomicCheckpoints):
             self._number_losses.append(self._numbers.number_loss)  # on its device: reading it would wait for the step
             self._numbers.number_loss = None
         self.guard.see(loss * self.current_gradient_accumulation_steps, inputs)
-        self.throughput.add(inputs)
+        self.throughput.add(inputs, None if packed is None else packed.tokens)
         return loss
 
     def floating_point_ops(self, inputs: dict[str, Any]) -> int:
@@ -246,7 +278,14 @@ class NumberTrainer(AtomicCheckpoints):
 
     def _forward_and_back(self, model: nn.Module, inputs: dict[str, Any], *positional: Any, **options: Any) -> Tensor:
         """The detached loss of a micro-batch; its gradients are added to those of the weights."""
-        return super().training_step(model, inputs, *positional, **options)
+        if self._graphs is None:
+            return super().training_step(model, inputs, *positional, **options)
+        usual = super().training_step
+        return self._graphs.step(inputs, lambda batch: usual(model, batch, *positional, **options))
+
+    def _clip_grad_norm(self, model: nn.Module) -> Any:
+        replayed = None if self._graphs is None else self._graphs.norm
+        return super()._clip_grad_norm(model) if replayed is None else replayed  # clipping is part of a graph
 
     def _get_grad_norm(self, model: nn.Module, grad_norm: Any = None) -> Any:
         norm = super()._get_grad_norm(model, grad_norm=grad_norm)
@@ -288,7 +327,13 @@ class NumberTrainer(AtomicCheckpoints):
         stock = super()._get_collator_with_removed_columns(data_collator, description)
         if stock is data_collator or not isinstance(data_collator, NumberCollator):
             return stock
-        return FlatCollator(data_collator, stock, frozenset(self._signature_columns or ()))
+        change: Any = None
+        if (description or "").lower() == "training" and self._graphs is not None:
+            change = padded_to
+        elif (description or "").lower() == "training" and self.masks_in_loader and self._epochs is not None:
+            change = Preparation.of(self._numbers, self.args)
+            self._epochs.shared = None if change is None else change.epoch
+        return FlatCollator(data_collator, stock, frozenset(self._signature_columns or ()), change)
 
     def _set_signature_columns_if_needed(self) -> None:
         super()._set_signature_columns_if_needed()
