@@ -12,16 +12,20 @@ import torch
 from numerate.apps.documents import Problem
 from numerate.apps.plausible import scores_of
 from numerate.apps.shown_texts import units_of
+from numerate.apps.table_mates import mates_of
 from numerate.errors import BadInput
 from numerate.heads.mixture import from_signed_log, signed_log
 from numerate.metrics.conformal import FEWEST
-from numerate.modeling.number_calibration import CELL, MEASURES, NumberCalibration, fit_calibration, group_of
+from numerate.modeling.number_calibration import CELL, COLUMN, MEASURES, NumberCalibration, fit_calibration, group_of
 from numerate.modeling.plausibility import BATCH_TOKENS, UNIT, hidden_numbers, interval_ends
 from numerate.modeling.written_forms import WrittenForms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from numerate.apps.documents import Document
+    from numerate.apps.shown_texts import Unit
+    from numerate.modeling.column_mates import ColumnMates
     from numerate.modeling.number_model import NumberModel
     from numerate.numerals.numeral import Numeral
 
@@ -34,7 +38,7 @@ _BEHIND = re.compile(r".*\d", re.DOTALL)
 def calibrate(
     model: NumberModel, texts: Iterable[str], *, rows: Iterable[str] = (), about: str = "",
     batch_tokens: int = BATCH_TOKENS, forms: WrittenForms | None = None,
-    progress: Callable[[int], Any] | None = None,
+    progress: Callable[[int], Any] | None = None, mates: Callable[[int, Numeral], ColumnMates | None] | None = None,
 ) -> NumberCalibration:  # fmt: skip
     """Fits what a model's alarms and intervals mean to texts that it was not trained on, and whose numbers are right.
 
@@ -49,6 +53,8 @@ def calibrate(
         forms: How right numbers are written, counted in other texts; by default they are counted in these texts, and
             what the model's calibration knows of other texts is kept as prior knowledge.
         progress: Called with the count of numbers after each pass.
+        mates: Gives the other numbers of the column for a number of a row (index in `rows`, numeral), so that cells
+            that are compared with their column are calibrated, too; see `numerate.apps.table_mates`.
 
     Raises:
         BadInput: There are fewer than 30 numbers, or the model cannot judge numbers.
@@ -73,6 +79,14 @@ def calibrate(
         kinds += [group_of(each, cell=bool(prefix)) for prefix, each in zip(prefixes, hidden.numerals, strict=True)]
         read = seen_kinds(model, [every[row] for row in hidden.rows], hidden.numerals, middle)
         seen += [prefix + kind for prefix, kind in zip(prefixes, read, strict=True)]
+        beside = [None if mates is None or row < sentences else mates(row - sentences, numeral)
+                  for row, numeral in zip(hidden.rows, hidden.numerals, strict=True)]  # fmt: skip
+        known = [at for at, each in enumerate(beside) if each is not None]
+        if known:  # once more, as cells that are compared with their column
+            scores = scores_of(hidden, forms, counted=counted, mates=beside)[0]
+            parts.append(tuple(each[known] for each in (truth, middle, low, high, *scores.values())))
+            kinds += [group_of(hidden.numerals[at], column=True) for at in known]
+            seen += [COLUMN + read[at] for at in known]
         if progress is not None:
             progress(len(kinds))
     if len(kinds) < FEWEST:
@@ -95,17 +109,25 @@ def calibrate_files(model: NumberModel, paths: Sequence[str]) -> NumberCalibrati
     from numerate.apps.formats.opening import read_documents
 
     texts: list[str] = []
-    rows: list[str] = []
+    rows: list[tuple[Document, Unit]] = []
     for path in paths:
         for document in read_documents(path, None):
             if isinstance(document, Problem):
                 if document.fatal:
                     raise BadInput(f"--calibrate {path}: {document.message}")
                 continue
-            into = texts if document.kind == "text" else rows
-            into += [unit.text for unit in units_of(document)]
+            if document.kind == "text":
+                texts += [unit.text for unit in units_of(document)]
+            else:
+                rows += [(document, unit) for unit in units_of(document)]
     names = ", ".join(Path(path).name for path in paths)
-    return calibrate(model, texts, rows=rows, about=names)
+    return calibrate(
+        model,
+        texts,
+        rows=[unit.text for _, unit in rows],
+        about=names,
+        mates=lambda row, each: mates_of(*rows[row], each),
+    )
 
 
 def _judged_numerals(model: NumberModel, text: str) -> list[Numeral]:

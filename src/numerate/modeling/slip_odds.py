@@ -4,6 +4,9 @@ A written number s is right with the probability P(s) of its rounding cell under
 last digit (`WrittenForms`). It is a slip with the sum of P(a) over all numbers a that were perhaps meant, times the
 chance that a slip makes s of a. The odds are the ratio of the two, and a part of the plain surprise, which is more
 robust where the density is wrong about sizes.
+
+Of a table's cell, the other cells of its column say more than the model can know from the row: both densities are then
+multiplied, each raised to a power below 1, because they do not know of each other.
 """
 
 from __future__ import annotations
@@ -19,11 +22,12 @@ from numerate.numerals.slips import slip_chance
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numerate.modeling.column_mates import ColumnMates
     from numerate.modeling.written_forms import WrittenForms
     from numerate.numerals.numeral import Numeral
     from numerate.numerals.slips import SlipReading
 
-__all__ = ["SLIP_WEIGHTS", "SURPRISE", "log_probabilities", "slip_odds"]
+__all__ = ["SLIP_WEIGHTS", "SURPRISE", "column_logs", "log_probabilities", "slip_odds", "with_columns"]
 
 SLIP_WEIGHTS = {
     "factor": 150.0, "separator": 33.0, "percent": 150.0, "exchanged": 150.0, "dropped": 80.0, "doubled": 240.0,
@@ -33,12 +37,15 @@ SLIP_WEIGHTS = {
 Fitted to slips that were planted in development texts (wiki, units, tatqa, market); they are no shares."""
 SURPRISE = 1.0
 """How much of the surprise is added."""
+MODEL_SHARE, COLUMN_SHARE = 0.5, 0.75
+"""Powers of the model's density and of the column's, for a cell whose column is known. Chosen on development tables
+(Wikipedia, annual reports)."""
 _MOST_BITS, _LEAST_LOG = 100.0, -1000.0
 
 
 def slip_odds(
     numerals: Sequence[Numeral], readings: Sequence[Sequence[SlipReading]], logs: np.ndarray, forms: WrittenForms, *,
-    counted: bool = False,
+    counted: bool = False, mates: Sequence[ColumnMates | None] = (),
 ) -> np.ndarray:  # fmt: skip
     """Evidence for a slip in bits (N,): binary logarithms of the odds, and a part of the surprise.
 
@@ -48,11 +55,14 @@ def slip_odds(
         logs: (N, 1 + W) log-densities of the signed logarithm, of the numbers and of their readings.
         forms: How numbers are written.
         counted: Whether `forms` counted these numbers themselves; each is then left out of the counts.
+        mates: The other numbers of each one's column, None where there is none; by default there are no columns.
     """
     if logs.shape[1] == 1:  # a head without densities, or numbers without readings
         readings = [()] * len(numerals)
     logs = np.maximum(logs, _LEAST_LOG)
     sizes, written = log_probabilities(numerals, readings, logs, forms, counted=counted)
+    columns, known = column_logs(numerals, readings, logs.shape[1], mates), _known(numerals, mates)
+    sizes = with_columns(sizes, columns, known)
     chances = np.zeros(logs.shape)
     for row, (numeral, each) in enumerate(zip(numerals, readings, strict=True)):
         if each:
@@ -62,7 +72,31 @@ def slip_odds(
         meant = np.where(chances > 0, np.log(chances) + sizes + written, -np.inf)
     meant[:, 0] = written[:, 0]  # any other number that is written like this one
     odds = np.logaddexp.reduce(meant, axis=1) - sizes[:, 0] - written[:, 0]
-    return odds / math.log(2) + SURPRISE * np.minimum(-logs[:, 0] / math.log(2), _MOST_BITS)
+    surprise = np.where(known, -sizes[:, 0], -logs[:, 0])
+    return odds / math.log(2) + SURPRISE * np.minimum(surprise / math.log(2), _MOST_BITS)
+
+
+def column_logs(
+    numerals: Sequence[Numeral], readings: Sequence[Sequence[SlipReading]], width: int,
+    mates: Sequence[ColumnMates | None],
+) -> np.ndarray:  # fmt: skip
+    """(N, width) log-densities of the numbers and of their readings in their columns; 0 without a column."""
+    found = np.zeros((len(numerals), width))
+    if any(each is not None for each in mates):
+        values, decimals = _written(numerals, readings, width)
+        for row, each in enumerate(mates):
+            if each is not None:
+                found[row] = each.log_density(values[row], decimals[row])
+    return found
+
+
+def with_columns(logs: np.ndarray, columns: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """(N, W) log-densities of a model, with those of the columns where these are `known` (N,)."""
+    return np.where(known[:, None], MODEL_SHARE * logs + COLUMN_SHARE * columns, logs)
+
+
+def _known(numerals: Sequence[Numeral], mates: Sequence[ColumnMates | None]) -> np.ndarray:
+    return np.array([each is not None for each in mates] if mates else [False] * len(numerals), dtype=bool)
 
 
 def log_probabilities(
@@ -75,16 +109,8 @@ def log_probabilities(
         (N, 1 + W) log-densities of the signed logarithm, with the background of `forms`; and (N, 1 + W) logarithms of
         the probability of the last place times the width of the rounding cell.
     """
-    values, decimals = np.ones(logs.shape), np.zeros(logs.shape, dtype=int)
     groups = np.array([FORM_GROUPS.index(form_group(each)) for each in numerals], dtype=int)
-    powers = np.zeros(logs.shape, dtype=int)
-    for row, (numeral, each) in enumerate(zip(numerals, readings, strict=True)):
-        values[row], decimals[row] = numeral.written or 1.0, numeral.decimals
-        # Another unit leaves the digits as they are.
-        values[row, 1 : 1 + len(each)] = [numeral.written if one.unit is not None else one.written for one in each]
-        powers[row, 1 : 1 + len(each)] = [one.power for one in each]
-    own = last_places(values[:, :1], decimals[:, :1])
-    decimals = np.where(powers != 0, np.maximum(powers - own, 0), decimals)
+    values, decimals = _written(numerals, readings, logs.shape[1])
     places, group = last_places(values, decimals), np.broadcast_to(groups[:, None], logs.shape)
     left_out = np.zeros(logs.shape)
     left_out[:, 0] = float(counted)
@@ -96,3 +122,18 @@ def log_probabilities(
         sizes = logs
     cells = places * math.log(10) - np.log(np.maximum(np.abs(values), 1e-9))
     return sizes, forms.log_places(group, values, places, left_out) + cells
+
+
+def _written(
+    numerals: Sequence[Numeral], readings: Sequence[Sequence[SlipReading]], width: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The numbers and their readings as they are written, and their decimals: (N, width) each."""
+    shape = (len(numerals), width)
+    values, decimals, powers = np.ones(shape), np.zeros(shape, dtype=int), np.zeros(shape, dtype=int)
+    for row, (numeral, each) in enumerate(zip(numerals, readings, strict=True)):
+        values[row], decimals[row] = numeral.written or 1.0, numeral.decimals
+        # Another unit leaves the digits as they are.
+        values[row, 1 : 1 + len(each)] = [numeral.written if one.unit is not None else one.written for one in each]
+        powers[row, 1 : 1 + len(each)] = [one.power for one in each]
+    own = last_places(values[:, :1], decimals[:, :1])
+    return values, np.where(powers != 0, np.maximum(powers - own, 0), decimals)
