@@ -135,7 +135,7 @@ class ModelScores:
         wrong = {name: {kind: np.full(len(cases), np.nan) for kind in KINDS} for name in self.measures}
         texts, starts = [case.text for case in cases], [case.numeral.start for case in cases]
         for hidden in hidden_numbers(self.model, texts, only=starts):
-            self._put(right, self._scores(hidden), hidden.rows)
+            self._put(right, self._scores(hidden, cases), hidden.rows)
             for kind in KINDS:
                 # A hidden number leaves nothing behind: the same distribution holds for what is planted there.
                 chosen = [at for at, row in enumerate(hidden.rows) if kind in cases[row].wrong]
@@ -149,12 +149,13 @@ class ModelScores:
                         wrong[name][kind][row] = CERTAIN if _has_wrong_ending(cases[row], kind) else MISSED
                 if seen:
                     some = _replaced(hidden, seen, [each for each in new if self._sees(each)])
-                    self._put({name: wrong[name][kind] for name in self.measures}, self._scores(some), some.rows)
+                    scores = self._scores(some, cases)
+                    self._put({name: wrong[name][kind] for name in self.measures}, scores, some.rows)
         self._other_units(cases, wrong)
         return {name: (right[name], wrong[name]) for name in self.measures}
 
-    def _scores(self, hidden: HiddenNumbers) -> dict[str, np.ndarray]:
-        return scores_of(hidden, self.forms)[0]
+    def _scores(self, hidden: HiddenNumbers, cases: Sequence[Case]) -> dict[str, np.ndarray]:
+        return scores_of(hidden, self.forms, cells=[cases[row].is_row for row in hidden.rows])[0]
 
     def _other_units(self, cases: Sequence[Case], wrong: dict[str, dict[str, np.ndarray]]) -> None:
         """Another unit changes what the number is expected to be, so that the text is read again."""
@@ -162,7 +163,8 @@ class ModelScores:
         texts = [cases[row].wrong["unit"][0] for row in rows]
         for hidden in hidden_numbers(self.model, texts, only=[cases[row].numeral.start for row in rows]):
             places = [rows[row] for row in hidden.rows]
-            self._put({name: wrong[name]["unit"] for name in self.measures}, self._scores(hidden), places)
+            scores = self._scores(hidden, [cases[row] for row in rows])
+            self._put({name: wrong[name]["unit"] for name in self.measures}, scores, places)
 
     def _sees(self, numeral: Numeral | None) -> bool:
         return numeral is not None and (self.kinds is None or numeral.kind in self.kinds)

@@ -39,6 +39,7 @@ def calibrate(
     model: NumberModel, texts: Iterable[str], *, rows: Iterable[str] = (), about: str = "",
     batch_tokens: int = BATCH_TOKENS, forms: WrittenForms | None = None,
     progress: Callable[[int], Any] | None = None, mates: Callable[[int, Numeral], ColumnMates | None] | None = None,
+    wanted: Callable[[int, Numeral], bool] | None = None,
 ) -> NumberCalibration:  # fmt: skip
     """Fits what a model's alarms and intervals mean to texts that it was not trained on, and whose numbers are right.
 
@@ -55,6 +56,8 @@ def calibrate(
         progress: Called with the count of numbers after each pass.
         mates: Gives the other numbers of the column for a number of a row (index in `rows`, numeral), so that cells
             that are compared with their column are calibrated, too; see `numerate.apps.table_mates`.
+        wanted: Says of a number of a text (index in `texts` with `rows` behind them, numeral) whether it counts; by
+            default all do.
 
     Raises:
         BadInput: There are fewer than 30 numbers, or the model cannot judge numbers.
@@ -62,6 +65,7 @@ def calibrate(
     parts: list[Any] = []
     kinds: list[str] = []
     seen: list[str] = []
+    numbers = 0
     every = list(texts)
     sentences = len(every)
     every += rows
@@ -73,24 +77,25 @@ def calibrate(
     for hidden in hidden_numbers(model, every, batch_tokens=batch_tokens):
         middle, low, high = interval_ends(hidden.numbers)
         truth = signed_log(hidden.targets.values(), UNIT).double().cpu().numpy()
-        scores = scores_of(hidden, forms, counted=counted)[0]
-        parts.append((truth, middle, low, high, *scores.values()))
-        prefixes = [CELL if row >= sentences else "" for row in hidden.rows]
-        kinds += [group_of(each, cell=bool(prefix)) for prefix, each in zip(prefixes, hidden.numerals, strict=True)]
+        pairs = list(zip(hidden.rows, hidden.numerals, strict=True))
+        cells = [row >= sentences for row in hidden.rows]
         read = seen_kinds(model, [every[row] for row in hidden.rows], hidden.numerals, middle)
-        seen += [prefix + kind for prefix, kind in zip(prefixes, read, strict=True)]
-        beside = [None if mates is None or row < sentences else mates(row - sentences, numeral)
-                  for row, numeral in zip(hidden.rows, hidden.numerals, strict=True)]  # fmt: skip
-        known = [at for at, each in enumerate(beside) if each is not None]
-        if known:  # once more, as cells that are compared with their column
-            scores = scores_of(hidden, forms, counted=counted, mates=beside)[0]
-            parts.append(tuple(each[known] for each in (truth, middle, low, high, *scores.values())))
-            kinds += [group_of(hidden.numerals[at], column=True) for at in known]
-            seen += [COLUMN + read[at] for at in known]
+        beside = [mates(row - sentences, each) if mates and row >= sentences else None for row, each in pairs]
+        chosen = [at for at, pair in enumerate(pairs) if wanted is None or wanted(*pair)]
+        in_columns = [at for at in chosen if beside[at] is not None]
+        numbers += len(chosen)
+        # Cells with a column count twice: by their row alone, and compared with their column.
+        for some, columns in ((chosen, None), (in_columns, beside)):
+            if some:
+                scores = scores_of(hidden, forms, counted=counted, cells=cells, mates=columns or ())[0]
+                parts.append([each[some] for each in (truth, middle, low, high, *scores.values())])
+                is_column = columns is not None
+                kinds += [group_of(hidden.numerals[at], cell=cells[at], column=is_column) for at in some]
+                seen += [(COLUMN if is_column else CELL if cells[at] else "") + read[at] for at in some]
         if progress is not None:
-            progress(len(kinds))
-    if len(kinds) < FEWEST:
-        raise BadInput(f"a calibration needs at least {FEWEST} numbers, got {len(kinds)}: give more texts")
+            progress(numbers)
+    if numbers < FEWEST:
+        raise BadInput(f"a calibration needs at least {FEWEST} numbers, got {numbers}: give more texts")
     truth, middle, low, high, *values = (np.concatenate(each) for each in zip(*parts, strict=True))
     scores: dict[str, np.ndarray] = dict(zip(MEASURES, values, strict=True))
     model.calibration = fit_calibration(

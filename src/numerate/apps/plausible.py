@@ -247,7 +247,7 @@ class PlausibilityChecker:
 
 def scores_of(
     hidden: HiddenNumbers, forms: WrittenForms | None = None, *, counted: bool = False,
-    mates: Sequence[ColumnMates | None] = (),
+    mates: Sequence[ColumnMates | None] = (), cells: bool | Sequence[bool] = False,
 ) -> tuple[dict[str, np.ndarray], list[list[SlipReading]], list[np.ndarray]]:  # fmt: skip
     """Scores that grow with how odd a number is, and its readings with their gains.
 
@@ -256,6 +256,7 @@ def scores_of(
         forms: How right numbers are written, for the score `odds`, which is left out without it.
         counted: Whether `forms` counted these numbers themselves.
         mates: The other numbers of each one's column, for `odds`; None where there is none.
+        cells: Whether the numbers stand in rows of tables, for all or for each.
     """
     found = reading_logs(hidden)
     evidence, readings, gains = slip_scores(hidden, found)
@@ -264,7 +265,9 @@ def scores_of(
     bits = np.clip(bits_of(hidden.numbers, hidden.targets), -1000.0, 1000.0)
     scores = {"tail": tails, "bits": bits, "slip": evidence}
     if forms is not None:
-        scores["odds"] = slip_odds(hidden.numerals, readings, found[1], forms, counted=counted, mates=mates)
+        scores["odds"] = slip_odds(
+            hidden.numerals, readings, found[1], forms, counted=counted, mates=mates, cells=cells
+        )
     return scores, readings, gains
 
 
@@ -276,7 +279,8 @@ def _judged(
     texts = hidden.rows if rows is None else [rows[row] for row in hidden.rows]
     pairs = zip(texts, hidden.numerals, strict=True)
     beside = [None] * len(hidden) if mates is None else [mates(row, numeral) for row, numeral in pairs]
-    scores, readings, gains = scores_of(hidden, None if calibration is None else calibration.forms, mates=beside)
+    forms = None if calibration is None else calibration.forms
+    scores, readings, gains = scores_of(hidden, forms, mates=beside, cells=cells)
     places = zip(hidden.numerals, beside, strict=True)
     kinds = [group_of(numeral, cell=cells, column=column is not None) for numeral, column in places]
     better = _gains_in_columns(hidden.numerals, readings, gains, beside)

@@ -3,7 +3,8 @@
 A written number s is right with the probability P(s) of its rounding cell under the model's density, times that of its
 last digit (`WrittenForms`). It is a slip with the sum of P(a) over all numbers a that were perhaps meant, times the
 chance that a slip makes s of a. The odds are the ratio of the two, and a part of the plain surprise, which is more
-robust where the density is wrong about sizes.
+robust where the density is wrong about sizes. In sentences, so is a part of how unusual size and last digit are for
+numbers of their kind at large, which holds in texts that the model does not know.
 
 Of a table's cell, the other cells of its column say more than the model can know from the row: both densities are then
 multiplied, each raised to a power below 1, because they do not know of each other.
@@ -27,16 +28,30 @@ if TYPE_CHECKING:
     from numerate.numerals.numeral import Numeral
     from numerate.numerals.slips import SlipReading
 
-__all__ = ["SLIP_WEIGHTS", "SURPRISE", "column_logs", "log_probabilities", "slip_odds", "with_columns"]
+__all__ = [
+    "CELL_SURPRISE",
+    "PLACE_SHARE",
+    "SIZE_SHARES",
+    "SLIP_WEIGHTS",
+    "SURPRISE",
+    "column_logs",
+    "log_probabilities",
+    "slip_odds",
+    "with_columns",
+]
 
 SLIP_WEIGHTS = {
-    "factor": 150.0, "separator": 33.0, "percent": 150.0, "exchanged": 150.0, "dropped": 80.0, "doubled": 240.0,
-    "digit": 0.17, "sign": 0.3, "unit": 90.0,
+    "factor": 200.0, "separator": 33.0, "percent": 150.0, "exchanged": 400.0, "dropped": 120.0, "doubled": 240.0,
+    "digit": 0.17, "sign": 0.3, "unit": 200.0,
 }  # fmt: skip
 """Weight of each slip against that of any other number of the same form, which has weight 1 for each e-fold of sizes.
 Fitted to slips that were planted in development texts (wiki, units, tatqa, market); they are no shares."""
-SURPRISE = 1.0
-"""How much of the surprise is added."""
+SURPRISE, CELL_SURPRISE = 0.7, 1.0
+"""How much of the surprise is added, in sentences and in cells of tables."""
+SIZE_SHARES = {"other": 0.2, "unit": 0.4, "money": 0.4, "percent": 1.4, "ordinal": 0.2}
+PLACE_SHARE = 0.4
+"""How much is added in sentences of the surprise of the size, by kind, and of the last digit, by what is known of the
+kind alone. Percentages are of one size everywhere; other kinds differ from subject to subject."""
 MODEL_SHARE, COLUMN_SHARE = 0.5, 0.75
 """Powers of the model's density and of the column's, for a cell whose column is known. Chosen on development tables
 (Wikipedia, annual reports)."""
@@ -45,7 +60,7 @@ _MOST_BITS, _LEAST_LOG = 100.0, -1000.0
 
 def slip_odds(
     numerals: Sequence[Numeral], readings: Sequence[Sequence[SlipReading]], logs: np.ndarray, forms: WrittenForms, *,
-    counted: bool = False, mates: Sequence[ColumnMates | None] = (),
+    counted: bool = False, mates: Sequence[ColumnMates | None] = (), cells: bool | Sequence[bool] = False,
 ) -> np.ndarray:  # fmt: skip
     """Evidence for a slip in bits (N,): binary logarithms of the odds, and a part of the surprise.
 
@@ -56,6 +71,7 @@ def slip_odds(
         forms: How numbers are written.
         counted: Whether `forms` counted these numbers themselves; each is then left out of the counts.
         mates: The other numbers of each one's column, None where there is none; by default there are no columns.
+        cells: Whether the numbers stand in rows of tables, for all or for each.
     """
     if logs.shape[1] == 1:  # a head without densities, or numbers without readings
         readings = [()] * len(numerals)
@@ -72,8 +88,21 @@ def slip_odds(
         meant = np.where(chances > 0, np.log(chances) + sizes + written, -np.inf)
     meant[:, 0] = written[:, 0]  # any other number that is written like this one
     odds = np.logaddexp.reduce(meant, axis=1) - sizes[:, 0] - written[:, 0]
-    surprise = np.where(known, -sizes[:, 0], -logs[:, 0])
-    return odds / math.log(2) + SURPRISE * np.minimum(surprise / math.log(2), _MOST_BITS)
+    surprise = np.minimum(np.where(known, -sizes[:, 0], -logs[:, 0]), _MOST_BITS * math.log(2))
+    at_large = _surprise_at_large(numerals, forms, counted)
+    is_cell = np.broadcast_to(np.asarray(cells, dtype=bool), len(numerals)) | known
+    return (odds + np.where(is_cell, CELL_SURPRISE * surprise, SURPRISE * surprise + at_large)) / math.log(2)
+
+
+def _surprise_at_large(numerals: Sequence[Numeral], forms: WrittenForms, counted: bool) -> np.ndarray:
+    """How unusual size and last digit are for numbers of the kind, weighed by the shares of each, in nats: (N,)."""
+    names = [form_group(each) for each in numerals]
+    groups = np.array([FORM_GROUPS.index(name) for name in names], dtype=int)
+    values = np.array([each.written or 1.0 for each in numerals], dtype=np.float64)
+    places = last_places(values, np.array([each.decimals for each in numerals], dtype=int))
+    shares = np.array([SIZE_SHARES[name] for name in names], dtype=np.float64)
+    sizes = forms.log_sizes(groups, values, float(counted))
+    return -shares * sizes - PLACE_SHARE * forms.log_places(groups, values, places, float(counted))
 
 
 def column_logs(
