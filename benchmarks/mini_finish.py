@@ -88,7 +88,7 @@ def finish(options: argparse.Namespace) -> None:
             others[name].eval()
     more = {"blind": blind, "blind_most": most // 8, "others": others}
     figures["detection"] = kept("detection", lambda: detection(small, data, **more, **again))
-    figures["false alarms"] = kept("false alarms", lambda: false_alarms(small, data, most))
+    figures["false alarms"] = kept("false alarms", lambda: false_alarms(small, data, options.alarms or most))
     figures["tables"] = kept("tables", lambda: table_figures(small, data, most // 10))
     figures["worse in 8 bits"] = compared(figures)
     recipe = {name: json.loads((folder / f"{name}.json").read_text("utf-8")) for name in ("meta", "words", "numbers")}
@@ -101,21 +101,21 @@ def recalibrate(options: argparse.Namespace) -> None:
     small = numerate.from_pretrained(output)
     earlier = json.loads((output / "figures.json").read_text("utf-8"))
     figures = dict(earlier["figures"])
-    kept = _Kept(Path(options.folder) / "recalibrate",
-                 {"held_out": most, "weights": file_hash(output / "number_model.safetensors")})  # fmt: skip
+    settings = {"held_out": most, "alarms": options.alarms, "weights": file_hash(output / "number_model.safetensors")}
+    kept = _Kept(Path(options.folder) / "recalibrate", settings)
     dev = held_out_texts(data, "dev", most)
     figures["calibrated on"], text = kept("calibration", lambda: calibrated(small, dev, data))
     (output / CALIBRATION_FILE).write_text(text, encoding="utf-8")
     small.calibration = read_calibration(output)
-    test, words = held_out_texts(data, "test", most), figures["8 bits"]["hit_1"]
-    figures["8 bits"] = kept("8 bits", lambda: measured(small, test, hit_1=words))
+    figures["tables"] = kept("tables", lambda: table_figures(small, data, most // 10))
     again = {"most": most, "passages_read": most * 2, "train": min(20_000, 20 * most)}
     found = kept("detection", lambda: detection(small, data, **again))
     for name, each in found.items():
         each["methods"] = figures["detection"][name]["methods"] | each["methods"]
     figures["detection"] = found
-    figures["false alarms"] = kept("false alarms", lambda: false_alarms(small, data, most))
-    figures["tables"] = kept("tables", lambda: table_figures(small, data, most // 10))
+    figures["false alarms"] = kept("false alarms", lambda: false_alarms(small, data, options.alarms or most))
+    test, words = held_out_texts(data, "test", most), figures["8 bits"]["hit_1"]
+    figures["8 bits"] = kept("8 bits", lambda: measured(small, test, hit_1=words))
     _write(output, earlier["recipe"], figures)
 
 

@@ -233,6 +233,7 @@ def main(given: Sequence[str] | None = None) -> None:
         "--output", help="train: folder for copies of the weights; finish, recalibrate: folder of the model"
     )
     parser.add_argument("--held-out", type=int, default=3000, help="texts of each corpus that are measured")
+    parser.add_argument("--alarms", type=int, help="texts of each corpus for the false alarms; --held-out by default")
     parser.add_argument("--tiny", action="store_true", help="a trial of some minutes on one core")
     options = parser.parse_args(given)
     if options.tiny:

@@ -26,8 +26,8 @@ EXACT = ("conversion", "sum", "percent", "difference", "product", "average", "ra
 """Rules that compare a number with the one that others give."""
 _MOVED = 1.1
 """A relation says something of a cell only if it breaks where the cell is so many times larger."""
-_PROBES, _YEARS = (0.7, 1.4), (-7, 7)
-"""Other numbers that a sentence is tried with: factors, and for years differences."""
+_PROBES, _YEARS = ((0.9, 0.7), (1.15, 1.4)), ((-3, -7), (3, 7))
+"""Other numbers that a sentence is tried with, smaller and larger ones: factors, and for years differences."""
 _LONGEST = 2_000
 
 
@@ -63,8 +63,8 @@ def confirmed_cells(table: NumberTable) -> np.ndarray:
 class SentenceConfirmation:
     """Says whether a rule confirms a number of a sentence: it has nothing against it, but against others in its place.
 
-    A smaller and a larger number are tried. If both contradict the rest of the sentence, the number that stands there
-    is the one that fits; if only one does, the rule knows no more than a bound.
+    Smaller and larger numbers are tried. If some of both contradict the rest of the sentence, the number that stands
+    there is the one that fits; if only larger ones do, the rule knows no more than a bound.
 
     Example:
         >>> text = "The lake is 28 km (17 mi) long and 5 km wide."
@@ -84,17 +84,20 @@ class SentenceConfirmation:
             return False
         if self._complains(text, numeral.start, numeral.end):
             return False
-        is_year = numeral.kind == "year"
-        others = [written + each for each in _YEARS] if is_year else [written * each for each in _PROBES]
-        for other in others:
-            try:
-                new = SlipReading("digit", other, 0.0).text(numeral)
-            except (ValueError, OverflowError):
-                return False
-            changed = text[: numeral.start] + new + text[numeral.end :]
-            if new == numeral.text or not self._complains(changed, numeral.start, numeral.start + len(new)):
+        for probes in _YEARS if numeral.kind == "year" else _PROBES:
+            others = [written + each if numeral.kind == "year" else written * each for each in probes]
+            if not any(self._contradicts(text, numeral, other) for other in others):
                 return False
         return True
+
+    def _contradicts(self, text: str, numeral: Numeral, other: float) -> bool:
+        """Whether a rule has something against another number in the place of a number."""
+        try:
+            new = SlipReading("digit", other, 0.0).text(numeral)
+        except (ValueError, OverflowError):
+            return False
+        changed = text[: numeral.start] + new + text[numeral.end :]
+        return new != numeral.text and self._complains(changed, numeral.start, numeral.start + len(new))
 
     def _complains(self, text: str, start: int, end: int) -> bool:
         """Whether a rule has a finding at a number, or compares another one with it."""
