@@ -132,10 +132,15 @@ class Doubts:
             for rate in RATES:
                 kinds = {kind: float((wrong[slips == kind] <= rate).mean()) for kind in _SLIPS if (slips == kind).any()}
                 found[way][f"{rate:g}"] = {
-                    "false alarms": float((right <= rate).mean()), "found": float((wrong <= rate).mean()),
+                    "false alarms": _share(right <= rate), "found": _share(wrong <= rate),
                     "found by kind": kinds,
                 }  # fmt: skip
         return found
+
+
+def _share(are: np.ndarray) -> float | None:
+    """The share of those that are; None if there are none at all."""
+    return float(are.mean()) if len(are) else None
 
 
 def table_figures(model: Any, data: Path, most: int, split: str = "test", seed: int = 0) -> dict[str, Any]:
