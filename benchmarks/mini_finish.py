@@ -1,7 +1,7 @@
 """The last stages of `numerate-mini`: 8-bit storage, calibration on dev texts, held-out figures, model card, NOTICE.
 
 `finish` needs all that was trained. `recalibrate` needs the stored model alone, and leaves its weights as they are;
-what was measured with models that are not stored is taken from the earlier figures.
+what was measured with other models and with histograms is taken from the earlier figures.
 """
 
 from __future__ import annotations
@@ -109,8 +109,7 @@ def recalibrate(options: argparse.Namespace) -> None:
     (output / CALIBRATION_FILE).write_text(text, encoding="utf-8")
     small.calibration = read_calibration(output)
     figures["tables"] = kept("tables", lambda: table_figures(small, data, most // 10))
-    again = {"most": most, "passages_read": most * 2, "train": min(20_000, 20 * most)}
-    found = kept("detection", lambda: detection(small, data, **again))
+    found = kept("detection", lambda: detection(small, data, most=most, passages_read=most * 2, train=None))
     for name, each in found.items():
         each["methods"] = figures["detection"][name]["methods"] | each["methods"]
     figures["detection"] = found

@@ -288,15 +288,15 @@ def figures_of(right: np.ndarray, wrong: dict[str, np.ndarray], chosen: np.ndarr
 def detection(
     model: Any, data: Path, *, corpora: Sequence[str] = CORPORA, most: int = 3000, seed: int = 0,
     blind: DigitScores | None = None, others: dict[str, Any] | None = None, measure: str | None = None,
-    train: int = 20_000, passages_read: int | None = None, blind_most: int | None = None,
+    train: int | None = 20_000, passages_read: int | None = None, blind_most: int | None = None,
 ) -> dict[str, Any]:  # fmt: skip
-    """Figures by corpus, method and slip; see the module.
+    """Figures by corpus, method and slip; see the module. Without `train`, there are no histograms.
 
     The number-blind model needs a pass for each slip and the logits of all words, so that it may be asked for the first
     `blind_most` texts alone.
     """
     reader, kinds = model.processor.reader, model.processor.kinds
-    histograms = _histograms(data, reader, kinds, train)
+    histograms = {} if train is None else _histograms(data, reader, kinds, train)
     measure = alarm_measure(model.calibration, measure)
     result: dict[str, Any] = {}
     for name in corpora:
