@@ -56,7 +56,6 @@ def _shares(calibration: Any, texts: Sequence[tuple[str, bool]], found: Sequence
     """The share of numbers that are reported at each rate."""
     measure, p = alarm_measure(calibration), []
     for hidden in found:
-        cells = [texts[row][1] for row in hidden.rows]
-        kinds = [group_of(each, cell=cell) for cell, each in zip(cells, hidden.numerals, strict=True)]
-        p.append(calibration.p_values(measure, kinds, scores_of(hidden, calibration.forms, cells=cells)[0][measure]))
+        kinds = [group_of(each, cell=texts[row][1]) for row, each in zip(hidden.rows, hidden.numerals, strict=True)]
+        p.append(calibration.p_values(measure, kinds, scores_of(hidden, calibration.forms)[0][measure]))
     return {f"{rate:g}": float((np.concatenate(p) <= rate).mean()) for rate in RATES}

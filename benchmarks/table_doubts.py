@@ -4,9 +4,9 @@
 
 Tables that no training saw: test tables of Wikipedia (`held_out_tables` of `mini_corpus`) and those of annual reports
 (tatqa, second half; titles above a table are joined to its header). Each number that stands in a cell is scored as it
-is, and with one slip, of a kind that is drawn. `row`: the model sees the row, as `cell-` is calibrated. `column`: the
-other cells of the column count, too (`column-`). `confirmed`: and cells that a total or a relation of columns confirms
-are not reported, which is what `numerate check` does; the table has the slip in it when that is asked.
+is, and with one slip, of a kind that is drawn. `row`: the model sees the row alone. `column`: cells that are usual in
+their column are not reported. `confirmed`: nor cells that a total or a relation of columns confirms, which is what
+`numerate check` does; the table has the slip in it when that is asked.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from numerate.apps.consistency.table_numbers import NumberTable
 from numerate.apps.documents import Document
 from numerate.apps.plausible import scores_of
 from numerate.apps.shown_texts import units_of
-from numerate.apps.table_mates import mates_of
+from numerate.apps.table_mates import is_usual, mates_of
 from numerate.modeling.number_calibration import group_of
 from numerate.modeling.plausibility import hidden_numbers
 
@@ -107,13 +107,11 @@ class Doubts:
         """Adds the p-values; columns are looked up with the right numbers, which stand in the tables."""
         units = [self.units[row] for row in hidden.rows]
         mates = [mates_of(*place, numeral) for place, numeral in zip(units, right, strict=True)]
-        by_way: dict[str, np.ndarray] = {}
-        for way, beside in (("row", [None] * len(units)), ("column", mates)):
-            pairs = zip(hidden.numerals, beside, strict=True)
-            groups = [group_of(each, cell=True, column=one is not None) for each, one in pairs]
-            scores = scores_of(hidden, self.calibration.forms, mates=beside, cells=True)[0]["odds"]
-            by_way[way] = self.calibration.p_values("odds", groups, scores)
-        by_way["confirmed"] = by_way["column"].copy()
+        groups = [group_of(each, cell=True) for each in hidden.numerals]
+        row = self.calibration.p_values("odds", groups, scores_of(hidden, self.calibration.forms)[0]["odds"])
+        pairs = zip(hidden.numerals, mates, strict=True)
+        usual = np.array([beside is not None and is_usual(each, beside) for each, beside in pairs], dtype=bool)
+        by_way = {"row": row, "column": np.where(usual, 1.0, row), "confirmed": np.where(usual, 1.0, row)}
         for at, (document, unit) in enumerate(units):
             if by_way["column"][at] <= max(RATES) and _confirmed(document, unit, right[at], hidden.numerals[at]):
                 by_way["confirmed"][at] = 1.0
@@ -164,7 +162,7 @@ def _confirmed(document: Document, unit: Unit, right: Any, numeral: Any) -> bool
 
 def main(given: Sequence[str] | None = None) -> None:
     parser = harness.parser_of(__doc__)
-    parser.add_argument("--model", required=True, help="folder or Hub id of a model whose calibration knows columns")
+    parser.add_argument("--model", required=True, help="folder or Hub id of a calibrated model")
     parser.add_argument("--data", default="../shared/data", help="folder of the data sets")
     parser.add_argument("--split", default="test", choices=("dev", "test"), help="which tables")
     parser.add_argument("--tables", type=int, default=250, help="most tables of Wikipedia; four rows of each are asked")

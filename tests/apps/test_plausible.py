@@ -18,7 +18,6 @@ from numerate.apps.plausible import PlausibilityChecker, judgements
 from numerate.apps.shown_texts import units_of
 from numerate.cli.app import app
 from numerate.errors import BadInput
-from numerate.modeling.column_mates import ColumnMates
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -76,35 +75,20 @@ def test_cells_of_tables_are_found_by_row_and_column() -> None:
     assert [unit.row for unit in units_of(document)] == [7, 9]
 
 
-def test_a_doubt_yields_to_the_column() -> None:
-    rows = [f"It cost ${price} on Monday." for price in range(16, 26)] * 6
-    mates = ColumnMates(np.array([18.0, 20.0, 21.0, 23.0]), np.zeros(4, dtype=int))
-    model, before = judging_model(), judging_model().calibration
-    known = calibrate(model, facts(120, seed=1), rows=rows, mates=lambda row, numeral: mates)
-    model.calibration = before
-    assert known.knows_columns and known.held_out["column-all"] == known.held_out["cell-all"] == 60
-    dear = ColumnMates(np.array([1800.0, 2000.0, 2150.0, 2300.0]), np.zeros(4, dtype=int))
-    options = {"calibration": known, "cells": True}
-    texts = ["It cost $2100 on Monday.", "It cost $21 on Monday."]
-    alone = judgements(model, texts, **options)
-    beside = judgements(model, texts, **options, mates=lambda row, numeral: dear)
-    assert beside[0].odds < alone[0].odds - 5 and beside[1].odds > alone[1].odds + 5
-    assert alone[0].slips and not beside[0].slips
-    # Calibrations of earlier versions do not know columns, and keep their scores.
-    options["calibration"] = calibration()
-    same = judgements(model, texts, **options, mates=lambda row, numeral: dear)
-    assert [each.odds for each in same] == [each.odds for each in judgements(model, texts, **options)]
-
-
-def test_a_number_that_others_confirm_is_not_doubted() -> None:
-    rows = [["cat", "$20"], ["tower", "$9000"], ["Total", "$9020"]]
+def test_a_doubt_yields_to_the_column_and_to_what_others_confirm() -> None:
     judge, header = checker(false_alarms=0.1), ("item", "cost")
-    assert judge.check(Document(kind="table", header=header, rows=rows)) == []
-    rows[2][1] = "$2020"
-    assert (1, 1) in [each.cell for each in judge.check(Document(kind="table", header=header, rows=rows))]
+
+    def doubted(*prices: str, last: str = "house") -> list[Any]:
+        names = ["cat", "tower", "boat", "mill", "farm"][: len(prices) - 1]
+        rows = [[name, price] for name, price in zip([*names, last], prices, strict=True)]
+        return [each.cell for each in judge.check(Document(kind="table", header=header, rows=rows))]
+
+    assert (1, 1) in doubted("$20", "$9000", "$2020", last="Total")
+    assert doubted("$20", "$9000", "$9020", last="Total") == []
+    assert (0, 1) in doubted("$9000", "$22", "$19", "$20", "$21") and (0, 1) not in doubted("$9000", *["$8700"] * 4)
     text = "The tower is 3000 metres (9843 ft) tall."
     assert judge.check(Document(kind="text", text=text)) == []
-    found = judge.check(Document(kind="text", text=text.replace("9843", "9")))
+    found = judge.check(Document(kind="text", text=text.replace("(9843 ft) ", "")))
     assert "3000" in [each.written for each in found]
 
 

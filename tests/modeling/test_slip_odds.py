@@ -14,7 +14,7 @@ from numerate.apps.plausible import scores_of
 from numerate.config import ConfigError
 from numerate.modeling.number_calibration import NumberCalibration, alarm_measure
 from numerate.modeling.plausibility import hidden_numbers, reading_logs
-from numerate.modeling.slip_odds import CELL_SURPRISE, PLACE_SHARE, SIZE_SHARES, SLIP_WEIGHTS, SURPRISE, slip_odds
+from numerate.modeling.slip_odds import SLIP_WEIGHTS, SURPRISE, slip_odds
 from numerate.modeling.written_forms import FORM_GROUPS, WrittenForms, last_places
 from numerate.numerals.slips import slip_readings
 
@@ -33,12 +33,6 @@ def forms() -> WrittenForms:
 
 def probability_by_hand(counts: dict[str, dict[str, float]], group: str, written: str, density: float) -> float:
     """P(s) of a number as it is written, by plain counting: density with background, cell, and last place."""
-    size, ending, cell = parts_by_hand(counts, group, written)
-    return (0.99 * density + 0.01 * size) * cell * ending
-
-
-def parts_by_hand(counts: dict[str, dict[str, float]], group: str, written: str) -> tuple[float, float, float]:
-    """Density of the size at large, probability of the last place, and width of the rounding cell."""
     value = float(written)
     decimals = len(written.partition(".")[2])
     place = -decimals if decimals else len(written) - len(written.rstrip("0"))
@@ -60,7 +54,8 @@ def parts_by_hand(counts: dict[str, dict[str, float]], group: str, written: str)
     ending = share(lambda row: row[3] - row[2] // 5 == place - order, lambda row: True, 1 / 12)
     ending = share(lambda row: row[3] == place, lambda row: row[2] // 5 == order, ending)
     ending = share(lambda row: row[3] == place, lambda row: row[2] // 5 == order and row[0] == group, ending)
-    return size * 5 / math.log(10), ending, 10.0**place / abs(value)
+    mixed = 0.99 * density + 0.01 * size * 5 / math.log(10)
+    return mixed * 10.0**place / abs(value) * ending
 
 
 def test_odds_are_those_of_the_formula_by_hand() -> None:
@@ -81,13 +76,9 @@ def test_odds_are_those_of_the_formula_by_hand() -> None:
         text = f"{float(f'{each.written:.12g}'):.12f}".rstrip("0").rstrip(".")
         found = probability_by_hand(known.counts, "other", text, math.exp(logs[0, at]))
         meant += SLIP_WEIGHTS[each.slip] * share * found
-    size, ending, _ = parts_by_hand(known.counts, "other", "250")
     expected = math.log2(meant / own) - SURPRISE * logs[0, 0] / math.log(2)
-    expected -= SIZE_SHARES["other"] * math.log2(size) + PLACE_SHARE * math.log2(ending)
     assert len({each.slip for each in readings}) >= 4
     assert slip_odds([numeral], [readings], logs, known)[0] == pytest.approx(expected, rel=1e-6)
-    expected = math.log2(meant / own) - CELL_SURPRISE * logs[0, 0] / math.log(2)
-    assert slip_odds([numeral], [readings], logs, known, cells=True)[0] == pytest.approx(expected, rel=1e-6)
 
 
 def test_numbers_that_were_counted_do_not_vouch_for_themselves() -> None:

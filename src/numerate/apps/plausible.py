@@ -6,7 +6,9 @@ mean.
 
 from __future__ import annotations
 
+import dataclasses
 import math
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +17,9 @@ import torch
 
 from numerate.apps.consistency.confirmed import SentenceConfirmation, confirmed_cells
 from numerate.apps.consistency.table_numbers import table_of
-from numerate.apps.doubt_findings import finding_of
-from numerate.apps.shown_texts import units_of
-from numerate.apps.table_mates import mates_of
+from numerate.apps.findings import Finding
+from numerate.apps.shown_texts import Unit, units_of
+from numerate.apps.table_mates import is_usual, mates_of
 from numerate.errors import BadInput
 from numerate.heads.mixture import from_signed_log, signed_log
 from numerate.modeling.number_calibration import alarm_measure, group_of
@@ -32,15 +34,14 @@ from numerate.modeling.plausibility import (
     slip_scores,
     tail_of,
 )
-from numerate.modeling.slip_odds import column_logs, slip_odds, with_columns
+from numerate.modeling.slip_odds import slip_odds
+from numerate.numerals.slips import SLIPS
+from numerate.numerals.style import render
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numerate.apps.documents import Document
-    from numerate.apps.findings import Finding
-    from numerate.apps.shown_texts import Unit
-    from numerate.modeling.column_mates import ColumnMates
     from numerate.modeling.number_calibration import NumberCalibration
     from numerate.modeling.number_model import NumberModel
     from numerate.modeling.written_forms import WrittenForms
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Judgement", "PlausibilityChecker", "judgements", "scores_of"]
 
+RULE, SLIP_RULE = "implausible", "plausible-slip"
 RATIO = 100.0
 """How much more probable another reading must be to be named."""
 _PRIOR = 0.02
@@ -110,7 +112,6 @@ def judgements(
     model: NumberModel, texts: Sequence[str], *, measure: str | None = None, ratio: float = RATIO,
     calibration: NumberCalibration | None = None, batch_tokens: int = BATCH_TOKENS, fast: bool = False,
     explain: float = 1.0, cells: bool = False, densities: bool = False,
-    mates: Callable[[int, Numeral], ColumnMates | None] | None = None,
 ) -> list[Judgement]:  # fmt: skip
     """A model's opinion of every number of the texts, in order.
 
@@ -126,8 +127,6 @@ def judgements(
         explain: Median and interval are computed only for numbers with a `p` of at most this.
         cells: Whether the texts are rows of tables, which are calibrated apart.
         densities: Whether those numbers also get their density.
-        mates: Gives the other numbers of the column for a number of a text (index of the text, numeral); they count
-            for the measure `odds`, if the calibration has cells that were compared with their column.
 
     Raises:
         BadInput: The model cannot judge numbers.
@@ -136,11 +135,9 @@ def judgements(
     measure = alarm_measure(calibration, measure)
     found: list[Judgement] = []
     wanted: list[int] | None = None
-    if measure != "odds" or calibration is None or not calibration.knows_columns:
-        mates = None
     if fast:
         for hidden in hidden_numbers(model, texts, batch_tokens=batch_tokens, together=True):
-            found += _judged(hidden, measure, ratio, calibration, explain, None, cells, densities, mates)
+            found += _judged(hidden, measure, ratio, calibration, explain, cells=cells, densities=densities)
         counts: dict[int, int] = {}
         for each in found:
             counts[each.row] = counts.get(each.row, 0) + 1
@@ -148,14 +145,15 @@ def judgements(
         found, wanted = [each for each in found if each.row not in doubtful], sorted(doubtful)
         texts = [texts[row] for row in wanted]
     for hidden in hidden_numbers(model, texts, batch_tokens=batch_tokens):
-        found += _judged(hidden, measure, ratio, calibration, explain, wanted, cells, densities, mates)
+        found += _judged(hidden, measure, ratio, calibration, explain, wanted, cells, densities)
     return sorted(found, key=lambda each: (each.row, each.numeral.start))
 
 
 class PlausibilityChecker:
-    """Checks each number against what its sentence or row makes of it, and a cell against its column.
+    """Checks each number against what its sentence or row makes of it.
 
-    A number that a total, a relation of columns or a conversion confirms is not reported.
+    A doubt yields to the document: a cell that is usual in its column is not reported, nor a number that a total, a
+    relation of columns or a rule of the sentence confirms.
 
     Args:
         model: A masked model with a trained number head, such as `numerate-mini`.
@@ -191,17 +189,9 @@ class PlausibilityChecker:
             "measure": measure, "ratio": ratio, "batch_tokens": batch_tokens, "fast": fast, "calibration": calibration,
         }  # fmt: skip
 
-    def judge(
-        self, texts: Sequence[str], *, cells: bool = False,
-        mates: Callable[[int, Numeral], ColumnMates | None] | None = None,
-    ) -> list[Judgement]:  # fmt: skip
-        """The model's opinion of every number of the texts; `cells` says that they are rows of tables.
-
-        `mates` gives the other numbers of the column for a number of a text (index of the text, numeral).
-        """
-        return judgements(
-            self.model, texts, explain=self.false_alarms, cells=cells, densities=True, mates=mates, **self._options
-        )
+    def judge(self, texts: Sequence[str], *, cells: bool = False) -> list[Judgement]:
+        """The model's opinion of every number of the texts; `cells` says that they are rows of tables."""
+        return judgements(self.model, texts, explain=self.false_alarms, cells=cells, densities=True, **self._options)
 
     def check(self, document: Document) -> list[Finding]:
         """The numbers of a document that are reported at this rate of false alarms."""
@@ -217,26 +207,23 @@ class PlausibilityChecker:
                 if (document.kind != "text") == cells
                 for unit in units_of(document)
             ]
-
-            def mates(row: int, numeral: Numeral, units: Any = units) -> ColumnMates | None:
-                at, unit = units[row]
-                return mates_of(documents[at], unit, numeral)
-
-            texts = [unit.text for _, unit in units]
-            for each in self.judge(texts, cells=cells, mates=mates if cells else None) if units else ():
+            for each in self.judge([unit.text for _, unit in units], cells=cells) if units else ():
                 at, unit = units[each.row]
                 inside = unit.keep[0] <= each.numeral.start < unit.keep[1]
                 if not inside or each.p > self.false_alarms:
                     continue
-                finding = finding_of(each, unit, documents[at])
-                if finding is not None and not self._is_confirmed(each, unit, documents[at], finding):
+                finding = _finding(each, unit, documents[at])
+                if finding is not None and not self._yields(each.numeral, unit, documents[at], finding):
                     found[at].append(finding)
         return found
 
-    def _is_confirmed(self, each: Judgement, unit: Unit, document: Document, finding: Finding) -> bool:
-        """Whether the other numbers of the sentence or table say that this one is right."""
+    def _yields(self, numeral: Numeral, unit: Unit, document: Document, finding: Finding) -> bool:
+        """Whether the other numbers of the sentence or table say that a number is right."""
         if finding.cell is None:
-            return self._confirmation.holds(unit.text, each.numeral)
+            return self._confirmation.holds(unit.text, numeral)
+        mates = mates_of(document, unit, numeral)
+        if mates is not None and is_usual(numeral, mates):
+            return True
         row, column = finding.cell
         table = table_of(document)
         confirmed = table.__dict__.get("_confirmed")
@@ -246,17 +233,14 @@ class PlausibilityChecker:
 
 
 def scores_of(
-    hidden: HiddenNumbers, forms: WrittenForms | None = None, *, counted: bool = False,
-    mates: Sequence[ColumnMates | None] = (), cells: bool | Sequence[bool] = False,
-) -> tuple[dict[str, np.ndarray], list[list[SlipReading]], list[np.ndarray]]:  # fmt: skip
+    hidden: HiddenNumbers, forms: WrittenForms | None = None, *, counted: bool = False
+) -> tuple[dict[str, np.ndarray], list[list[SlipReading]], list[np.ndarray]]:
     """Scores that grow with how odd a number is, and its readings with their gains.
 
     Args:
         hidden: Numbers and what the model expected in their places.
         forms: How right numbers are written, for the score `odds`, which is left out without it.
         counted: Whether `forms` counted these numbers themselves.
-        mates: The other numbers of each one's column, for `odds`; None where there is none.
-        cells: Whether the numbers stand in rows of tables, for all or for each.
     """
     found = reading_logs(hidden)
     evidence, readings, gains = slip_scores(hidden, found)
@@ -265,25 +249,16 @@ def scores_of(
     bits = np.clip(bits_of(hidden.numbers, hidden.targets), -1000.0, 1000.0)
     scores = {"tail": tails, "bits": bits, "slip": evidence}
     if forms is not None:
-        scores["odds"] = slip_odds(
-            hidden.numerals, readings, found[1], forms, counted=counted, mates=mates, cells=cells
-        )
+        scores["odds"] = slip_odds(hidden.numerals, readings, found[1], forms, counted=counted)
     return scores, readings, gains
 
 
 def _judged(
     hidden: HiddenNumbers, measure: str, ratio: float, calibration: NumberCalibration | None, explain: float,
     rows: Sequence[int] | None = None, cells: bool = False, densities: bool = False,
-    mates: Callable[[int, Numeral], ColumnMates | None] | None = None,
 ) -> list[Judgement]:  # fmt: skip
-    texts = hidden.rows if rows is None else [rows[row] for row in hidden.rows]
-    pairs = zip(texts, hidden.numerals, strict=True)
-    beside = [None] * len(hidden) if mates is None else [mates(row, numeral) for row, numeral in pairs]
-    forms = None if calibration is None else calibration.forms
-    scores, readings, gains = scores_of(hidden, forms, mates=beside, cells=cells)
-    places = zip(hidden.numerals, beside, strict=True)
-    kinds = [group_of(numeral, cell=cells, column=column is not None) for numeral, column in places]
-    better = _gains_in_columns(hidden.numerals, readings, gains, beside)
+    scores, readings, gains = scores_of(hidden, None if calibration is None else calibration.forms)
+    kinds = [group_of(numeral, cell=cells) for numeral in hidden.numerals]
     tails = np.exp2(-scores["tail"])
     p = tails if calibration is None else calibration.p_values(measure, kinds, scores[measure])
     odds = scores.get("odds", np.full(len(hidden), math.nan))
@@ -291,40 +266,26 @@ def _judged(
     plain = _explained(hidden, kinds, p <= explain, calibration)
     found = []
     for at, numeral in enumerate(hidden.numerals):
-        named = _named(readings[at], better[at], scores["bits"][at] - gains[at], least, kinds[at], calibration)
+        named = _named(readings[at], gains[at], scores["bits"][at], least, kinds[at], calibration)
+        row = hidden.rows[at] if rows is None else rows[hidden.rows[at]]
         median, bottom, top = plain[at].tolist()
         drawn = _density(hidden.numbers[at : at + 1]) if densities and p[at] <= explain else None
         found.append(
-            Judgement(texts[at], numeral, float(tails[at]), float(scores["bits"][at]), float(scores["slip"][at]),
+            Judgement(row, numeral, float(tails[at]), float(scores["bits"][at]), float(scores["slip"][at]),
                       float(p[at]), named, median, (bottom, top), drawn, float(odds[at]))
         )  # fmt: skip
     return found
 
 
-def _gains_in_columns(
-    numerals: Sequence[Numeral], readings: Sequence[Sequence[SlipReading]], gains: Sequence[np.ndarray],
-    mates: Sequence[ColumnMates | None],
-) -> Sequence[np.ndarray]:  # fmt: skip
-    """The gains of readings (bits), with what the column says of each where it is known."""
-    if all(each is None for each in mates):
-        return gains
-    found = []
-    for numeral, each, gain, one in zip(numerals, readings, gains, mates, strict=True):
-        columns = column_logs([numeral], [each], 1 + len(each), [one]) / math.log(2)
-        known = np.array([one is not None])
-        found.append(with_columns(gain[None], columns[:, 1:] - columns[:, :1], known)[0] if len(gain) else gain)
-    return found
-
-
 def _named(
-    readings: Sequence[SlipReading], gains: np.ndarray, bits: np.ndarray, least: float, kind: str,
+    readings: Sequence[SlipReading], gains: np.ndarray, bits: float, least: float, kind: str,
     calibration: NumberCalibration | None,
 ) -> tuple[tuple[SlipReading, float], ...]:  # fmt: skip
-    """The best readings that are much more probable than what stands there, and not surprising themselves (`bits`)."""
+    """The best readings that are much more probable than what stands there, and not surprising themselves."""
     better = [k for k, gain in enumerate(gains) if gain >= least]
     if not better:
         return ()
-    own = bits[better]
+    own = bits - gains[better]
     if calibration is None:
         sensible = own <= _SENSIBLE_BITS
     else:
@@ -357,3 +318,71 @@ def _density(distribution: Any) -> dict[str, list[float]]:
     low, high = distribution.quantile([list(_SHOWN)])[0].tolist()
     (found,) = densities(distribution, [low], [high], bins=_BINS)
     return {name: [float(f"{value:.6g}") for value in values] for name, values in found.items()}
+
+
+def _finding(each: Judgement, unit: Unit, document: Document) -> Finding | None:
+    """What is reported of a number; None for one that is not inside of a cell."""
+    numeral = each.numeral
+    place: dict[str, Any]
+    if unit.cells is not None and unit.row is not None:
+        cell = unit.cells.cell_at(numeral.start, numeral.end)
+        if cell is None:  # in the caption or a header
+            return None
+        column, start, end = cell
+        key = document.header[column] if column < len(document.header) else None
+        place = {"cell": (unit.row, column), "span": (start, end), "key": key}
+        after = document.rows[unit.row - document.first_row][column][end:]
+    else:
+        place = {"span": (unit.start + numeral.start, unit.start + numeral.end)}
+        after = unit.text[numeral.end :]
+    low, high = each.interval
+    # A correction that the model itself finds unusual is none.
+    usual = [
+        (reading, ratio)
+        for reading, ratio in each.slips
+        if reading.unit is not None or not (reading.written < low or reading.written > high)
+    ]
+    best = usual[0] if usual else None
+    meant = None if best is None else best[0].text(numeral)
+    expected = _expected(numeral, each.interval)
+    if best is None:
+        said = f"{numeral.text} is unusual here: {expected} would be usual."
+    else:
+        said = f"{numeral.text} looks like {SLIPS[best[0].slip]}: {meant} fits better, and {expected} would be usual."
+    evidence = {
+        "p": each.p, "tail": each.tail, "bits": round(each.bits, 2), "slip_bits": round(each.slip, 2),
+        **({} if math.isnan(each.odds) else {"odds_bits": round(each.odds, 2)}),
+        "median": each.median, "interval_90": list(each.interval),
+        "slips": [
+            {"slip": reading.slip, "meant": reading.text(numeral), "ratio": ratio} for reading, ratio in usual
+        ],
+    }  # fmt: skip
+    if each.density is not None:
+        evidence |= {"density": dict(each.density), "value": float(numeral.written)}
+    if best is not None and best[0].unit is None:
+        evidence["expected"] = float(best[0].written)
+    rule, written = RULE if best is None else SLIP_RULE, numeral.text
+    if best is not None and best[0].unit is not None and numeral.unit is not None:
+        # The correction has a unit, so that what it replaces has one, too; in a table it may stand in the header alone.
+        behind = re.match(rf"[\s-]?{re.escape(numeral.unit)}\b", after)
+        if behind is not None:
+            written += behind[0]
+            place["span"] = (place["span"][0], place["span"][1] + behind.end())
+    return Finding(
+        rule=rule, message=said, written=written, meant=meant, probability=each.probability, evidence=evidence,
+        **place,
+    )  # fmt: skip
+
+
+def _expected(numeral: Numeral, interval: tuple[float, float]) -> str:
+    """The 90 % interval in the style of the number; ends next to 0 are 0."""
+    ends = [0.0 if abs(end) < UNIT else end for end in interval]
+    return " to ".join(render(_short(numeral, end), end * 10.0**numeral.power) for end in ends)
+
+
+def _short(numeral: Numeral, value: float) -> Any:
+    style = numeral.style
+    decimals = 0 if abs(value) >= 100 else min(style.decimals, 3)
+    if abs(value) < 10 and decimals == 0 and style.family == "decimal" and numeral.kind not in ("year", "ordinal"):
+        decimals = 1 if value != round(value) else 0
+    return dataclasses.replace(style, decimals=decimals, anchor=None) if style.family == "decimal" else style

@@ -9,13 +9,35 @@ import numpy as np
 
 from numerate.apps.consistency.table_numbers import table_of
 from numerate.modeling.column_mates import ColumnMates
+from numerate.modeling.written_forms import last_places
+from numerate.numerals.slips import slip_readings
 
 if TYPE_CHECKING:
     from numerate.apps.documents import Document
     from numerate.apps.shown_texts import Unit
     from numerate.numerals.numeral import Numeral
 
-__all__ = ["mates_of"]
+__all__ = ["is_usual", "mates_of"]
+
+_AS_USUAL = 1.0
+"""Logarithm of how many times more usual a reading may be in a column. Chosen on development tables."""
+
+
+def is_usual(numeral: Numeral, mates: ColumnMates) -> bool:
+    """Whether a number is about as usual in its column as the most usual of what it may have been before a slip.
+
+    Example:
+        >>> from numerate.numerals.numeral import Numeral
+        >>> mates = ColumnMates(np.array([36_000.0, 52_000.0, 41_000.0, 45_500.0]), np.zeros(4, dtype=int))
+        >>> [is_usual(Numeral(text, 0, len(text), float(text)), mates) for text in ("48000", "4800")]
+        [True, False]
+    """
+    readings = [each for each in slip_readings(numeral) if each.unit is None]
+    values = np.array([numeral.written or 1.0, *(each.written for each in readings)])
+    place = int(last_places(values[:1], np.array([numeral.decimals]))[0])
+    decimals = [max(each.power - place, 0) if each.power else numeral.decimals for each in readings]
+    logs = mates.log_density(values, np.array([numeral.decimals, *decimals], dtype=int))
+    return bool(logs[0] >= logs[1:].max(initial=-np.inf) - _AS_USUAL)
 
 
 def mates_of(document: Document, unit: Unit, numeral: Numeral) -> ColumnMates | None:

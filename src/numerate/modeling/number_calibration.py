@@ -31,7 +31,6 @@ __all__ = [
     "ALL",
     "CALIBRATION_FILE",
     "CELL",
-    "COLUMN",
     "MEASURES",
     "PLAIN",
     "NumberCalibration",
@@ -46,8 +45,6 @@ ALL = "all"
 """The group of all kinds together, for kinds with too few held-out numbers."""
 CELL = "cell-"
 """Prefix of the groups of numbers in rows of tables, which are more or less surprising than those of sentences."""
-COLUMN = "column-"
-"""Prefix of the groups of cells that were compared with the other cells of their column."""
 MEASURES = ("tail", "bits", "slip", "odds")
 """Scores that grow with how odd a number is; see `numerate.modeling.plausibility` and `slip_odds`."""
 ALARMS = (
@@ -59,7 +56,6 @@ MAX_ABOUT = 500
 PLAIN = "plain"
 """Group of quantities without a unit, which surprise far more than those with one."""
 GROUPS = (ALL, *KINDS, PLAIN)
-_PREFIXES = ("", CELL, COLUMN)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +84,7 @@ class NumberCalibration(Config):
     forms: WrittenForms | None = None
 
     def __post_init__(self) -> None:
-        known = {prefix + name for prefix in _PREFIXES for name in GROUPS}
+        known = {*GROUPS, *(CELL + name for name in GROUPS)}
         for measure, groups in self.scores.items():
             if measure not in MEASURES:
                 raise ConfigError(f"scores: unknown measure {measure[:40]!r}; known are {', '.join(MEASURES)}")
@@ -117,11 +113,6 @@ class NumberCalibration(Config):
                 result[mine] = np.exp(np.interp(lower, table, logarithms[: len(table)]) - 1e-12)
         return result
 
-    @property
-    def knows_columns(self) -> bool:
-        """Whether cells that were compared with their column have alarms of their own."""
-        return COLUMN + ALL in self.scores.get("odds", {})
-
     def stretched(
         self, kinds: Sequence[str], p: Sequence[float], quantiles: np.ndarray, medians: np.ndarray
     ) -> np.ndarray:
@@ -143,8 +134,7 @@ def fit_calibration(
     """The calibration of N held-out numbers.
 
     Args:
-        kinds: Kind of each number as it is written, with the prefix `cell-` in rows of tables, or `column-` if it was
-            compared with its column.
+        kinds: Kind of each number as it is written, with the prefix `cell-` in rows of tables.
         scores: (N,) scores for each of `MEASURES`.
         truth: (N,) signed logarithms of the numbers.
         medians: (N,) those of the predicted medians.
@@ -163,10 +153,10 @@ def fit_calibration(
     tables: dict[str, dict[str, tuple[float, ...]]] = {measure: {} for measure in scores}
     factors: dict[str, tuple[float, ...]] = {}
     counts: dict[str, int] = {}
-    prefixes = np.array([_prefix(name) for name in written.tolist()])
-    for name in (prefix + group for prefix in _PREFIXES for group in GROUPS):
-        every = name == _prefix(name) + ALL
-        mine = prefixes == _prefix(name) if every else written == name
+    is_cell = np.char.startswith(written.astype(str), CELL)
+    for name in (*GROUPS, *(CELL + name for name in GROUPS)):
+        every = name.removeprefix(CELL) == ALL
+        mine = is_cell == name.startswith(CELL) if every else written == name
         if mine.sum() >= FEWEST:
             counts[name] = int(mine.sum())
             for measure, values in scores.items():
@@ -210,10 +200,8 @@ def alarm_measure(calibration: NumberCalibration | None, measure: str | None = N
     return measure
 
 
-def group_of(numeral: Numeral, *, cell: bool = False, column: bool = False) -> str:
-    """The group in which a number's alarms are calibrated.
-
-    `cell` if it stands in a row of a table, `column` if it was compared with the other cells of its column.
+def group_of(numeral: Numeral, *, cell: bool = False) -> str:
+    """The group in which a number's alarms are calibrated; `cell` if it stands in a row of a table.
 
     Example:
         >>> import numerate
@@ -221,22 +209,17 @@ def group_of(numeral: Numeral, *, cell: bool = False, column: bool = False) -> s
         ['plain', 'quantity', 'year']
     """
     name = PLAIN if numeral.kind == "quantity" and numeral.unit is None else numeral.kind
-    return COLUMN + name if column else CELL + name if cell else name
+    return CELL + name if cell else name
 
 
 def _group(name: str, groups: Mapping[str, object]) -> str:
     """The group of a kind: its own, or the nearest that there is."""
-    prefix = _prefix(name)
-    own = name.removeprefix(prefix)
+    own = name.removeprefix(CELL)
     names = (PLAIN, "quantity") if own == PLAIN else (own,)
-    nearest = {COLUMN: (COLUMN, CELL, ""), CELL: (CELL, "")}.get(prefix, ("",))
-    wanted = (each + name for each in nearest for name in (*names, ALL))
+    wanted = (*names, ALL)
+    if name.startswith(CELL):
+        wanted = (*(CELL + each for each in wanted), *wanted)
     return next((each for each in wanted if each in groups), ALL)
-
-
-def _prefix(name: str) -> str:
-    """What says where a number stands: `cell-`, `column-`, or nothing for sentences."""
-    return next((prefix for prefix in (CELL, COLUMN) if name.startswith(prefix)), "")
 
 
 def _finite(values: Sequence[float]) -> bool:
