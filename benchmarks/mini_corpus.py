@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import gzip
+import hashlib
 import itertools
 import json
 import random
@@ -19,12 +20,15 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from numerate.apps.documents import sentence_spans
+from numerate.apps.documents import Document, sentence_spans
+from numerate.apps.shown_texts import units_of
 from numerate.records.row_text import row_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
+
+    from numerate.apps.shown_texts import Unit
 
 MOST_TOKENS = 126
 """Tokens of a text without [CLS] and [SEP]; what is longer is cut."""
@@ -93,14 +97,51 @@ def table_rows(data: Path, held: set[str], leave_out: str, most: int | None = No
             named = [any(name_of(cell) in held for cell in row) for row in table["rows"]]
             if name_of(title) in held or (leave_out == "whole" and any(named)):
                 continue
-            section = table.get("section_title") or ""
-            caption = f"{title} - {section}" if section and section != title else title
+            caption = _caption(title, table.get("section_title") or "")
             rows = [row for row, is_named in zip(table["rows"], named, strict=True) if not is_named]
             texts = [part.text for row in rows for part in row_texts(table["header"], row, caption)]
             yield [text for text in texts if any(char.isdigit() for char in text)]
             count += 1
             if count == most:
                 break
+
+
+def held_out_tables(
+    data: Path, split: str, most: int | None = None, rows_of_each: int = 4
+) -> list[tuple[Document, list[Unit]]]:
+    """Whole tables that no training saw (`leave_out` whole), drawn, each with some rows as a model is shown them.
+
+    They name a dev or test passage in a cell or in their title. `dev` and `test` are apart by a hash of the cells, so
+    that copies of a table are on the same side, and are given once. Tables of less than four rows are left out.
+    """
+    held, seen, found = held_out_titles(data), set(), []
+    for source in TABLES:
+        for table in lines_of(data / f"{source}.jsonl.gz"):
+            title = table.get("title") or table.get("caption") or ""
+            names = [[name_of(cell) for cell in row] for row in table["rows"]]
+            if len(names) < 4 or not (name_of(title) in held or any(name in held for row in names for name in row)):
+                continue
+            key = hashlib.sha256(json.dumps(names).encode()).hexdigest()
+            if key in seen or (int(key[:8], 16) % 2 == 0) != (split == "dev"):
+                continue
+            seen.add(key)
+            caption = _caption(title, table.get("section_title") or "")
+            rows = [tuple(row) for row in table["rows"]]
+            header = tuple(table["header"])
+            found.append(Document(kind="table", header=header, rows=rows, caption=caption, source=key[:12]))
+    random.Random(0).shuffle(found)
+    return [(each, _some_rows(each, rows_of_each, seed)) for seed, each in enumerate(found[:most])]
+
+
+def _some_rows(table: Document, most: int, seed: int) -> list[Unit]:
+    units = list(units_of(table))
+    rows = sorted({unit.row for unit in units if unit.row is not None})
+    kept = set(random.Random(seed).sample(rows, min(len(rows), most)))
+    return [unit for unit in units if unit.row in kept and any(char.isdigit() for char in unit.text)]
+
+
+def _caption(title: str, section: str) -> str:
+    return f"{title} - {section}" if section and section != title else title
 
 
 def corpus(data: Path, leave_out: str, most: int | None) -> Iterator[tuple[str, list[str]]]:

@@ -75,6 +75,23 @@ def test_cells_of_tables_are_found_by_row_and_column() -> None:
     assert [unit.row for unit in units_of(document)] == [7, 9]
 
 
+def test_a_doubt_yields_to_the_column_and_to_what_others_confirm() -> None:
+    judge, header = checker(false_alarms=0.1), ("item", "cost")
+
+    def doubted(*prices: str, last: str = "house") -> list[Any]:
+        names = ["cat", "tower", "boat", "mill", "farm"][: len(prices) - 1]
+        rows = [[name, price] for name, price in zip([*names, last], prices, strict=True)]
+        return [each.cell for each in judge.check(Document(kind="table", header=header, rows=rows))]
+
+    assert (1, 1) in doubted("$20", "$9000", "$2020", last="Total")
+    assert doubted("$20", "$9000", "$9020", last="Total") == []
+    assert (0, 1) in doubted("$9000", "$22", "$19", "$20", "$21") and (0, 1) not in doubted("$9000", *["$8700"] * 4)
+    text = "The tower is 3000 metres (9843 ft) tall."
+    assert judge.check(Document(kind="text", text=text)) == []
+    found = judge.check(Document(kind="text", text=text.replace("(9843 ft) ", "")))
+    assert "3000" in [each.written for each in found]
+
+
 def test_documents_that_share_passes_get_the_findings_of_each_alone() -> None:
     judge = checker(false_alarms=0.05)
     texts = [" ".join(facts(6)), "The tower is 3 metres tall. It cost $21 on Monday.", "no numbers"]

@@ -15,8 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from numerate.apps.consistency.confirmed import SentenceConfirmation, confirmed_cells
+from numerate.apps.consistency.table_numbers import table_of
 from numerate.apps.findings import Finding
 from numerate.apps.shown_texts import Unit, units_of
+from numerate.apps.table_mates import is_usual, mates_of
 from numerate.errors import BadInput
 from numerate.heads.mixture import from_signed_log, signed_log
 from numerate.modeling.number_calibration import alarm_measure, group_of
@@ -149,6 +152,9 @@ def judgements(
 class PlausibilityChecker:
     """Checks each number against what its sentence or row makes of it.
 
+    A doubt yields to the document: a cell that is usual in its column is not reported, nor a number that a total, a
+    relation of columns or a rule of the sentence confirms.
+
     Args:
         model: A masked model with a trained number head, such as `numerate-mini`.
         false_alarms: Share of right numbers that may be reported; it holds for texts like those that the model was
@@ -178,6 +184,7 @@ class PlausibilityChecker:
         except ValueError as error:
             raise BadInput(str(error)) from None
         self.model, self.false_alarms, self.fast = model, false_alarms, fast
+        self._confirmation = SentenceConfirmation()
         self._options: dict[str, Any] = {
             "measure": measure, "ratio": ratio, "batch_tokens": batch_tokens, "fast": fast, "calibration": calibration,
         }  # fmt: skip
@@ -203,9 +210,26 @@ class PlausibilityChecker:
             for each in self.judge([unit.text for _, unit in units], cells=cells) if units else ():
                 at, unit = units[each.row]
                 inside = unit.keep[0] <= each.numeral.start < unit.keep[1]
-                if inside and each.p <= self.false_alarms and (finding := _finding(each, unit, documents[at])):
+                if not inside or each.p > self.false_alarms:
+                    continue
+                finding = _finding(each, unit, documents[at])
+                if finding is not None and not self._yields(each.numeral, unit, documents[at], finding):
                     found[at].append(finding)
         return found
+
+    def _yields(self, numeral: Numeral, unit: Unit, document: Document, finding: Finding) -> bool:
+        """Whether the other numbers of the sentence or table say that a number is right."""
+        if finding.cell is None:
+            return self._confirmation.holds(unit.text, numeral)
+        mates = mates_of(document, unit, numeral)
+        if mates is not None and is_usual(numeral, mates):
+            return True
+        row, column = finding.cell
+        table = table_of(document)
+        confirmed = table.__dict__.get("_confirmed")
+        if confirmed is None:
+            confirmed = table.__dict__["_confirmed"] = confirmed_cells(table)
+        return column < confirmed.shape[1] and bool(confirmed[row - document.first_row, column])
 
 
 def scores_of(

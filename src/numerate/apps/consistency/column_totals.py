@@ -13,12 +13,12 @@ from numerate.apps.consistency.repeats import is_slip
 from numerate.apps.findings import Finding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from numerate.apps.consistency.table_numbers import NumberTable
     from numerate.apps.documents import Document
 
-__all__ = ["ColumnTotals", "TableShares"]
+__all__ = ["ColumnTotals", "TableShares", "holding_totals"]
 
 _MEAN = re.compile(
     r"\b(?:rate|average|mean|median|per|price|index|year|rank|ratio|pct|no\.?|number|points?/|height|age)\b",
@@ -131,9 +131,24 @@ def _share_finding(document: Document, row: int, column: int, counted: int, expe
     )
 
 
-def _sums(table: NumberTable, row: int, column: int, totals: list[int]) -> dict[str, tuple[float, float, int]]:
-    """Sums that a total may stand for: name -> sum, slack by rounding, number of parts."""
-    values, steps = table.values[:, column], table.steps[:, column]
+def holding_totals(table: NumberTable) -> Iterator[tuple[int, int, list[int], float]]:
+    """Totals that are a sum of other cells of their column: row, column, rows of the parts, and slack by rounding."""
+    totals = table.total_rows
+    if len(totals) > 0.5 * len(table.values):
+        return
+    for row in totals:
+        for column in table.numeric:
+            if not np.isfinite(table.values[row, column]) or table.is_year(column) or table.is_clock(column):
+                continue
+            sums = _sums(table, row, column, totals)
+            parts = _parts(table, row, column, totals)
+            for name in _fits(table, row, column, sums):
+                yield row, column, parts[name.removesuffix("-sizes")], sums[name][1]
+
+
+def _parts(table: NumberTable, row: int, column: int, totals: list[int]) -> dict[str, list[int]]:
+    """Rows of the cells that a total may be the sum of, by the name of the choice; two at least."""
+    values = table.values[:, column]
     earlier = [each for each in totals if each < row]
     parts = [each for each in range(row) if each not in earlier]
     block = [each for each in parts if not earlier or each > earlier[-1]]
@@ -142,13 +157,18 @@ def _sums(table: NumberTable, row: int, column: int, totals: list[int]) -> dict[
     if earlier:
         choices["last-and-block"] = [earlier[-1], *block]
         choices["subtotals-and-block"] = [*earlier, *block]
+    kept = {name: [each for each in some if np.isfinite(values[each])] for name, some in choices.items()}
+    return {name: rows for name, rows in kept.items() if len(rows) > 1}
+
+
+def _sums(table: NumberTable, row: int, column: int, totals: list[int]) -> dict[str, tuple[float, float, int]]:
+    """Sums that a total may stand for: name -> sum, slack by rounding, number of parts."""
+    values, steps = table.values[:, column], table.steps[:, column]
     found = {}
-    for name, some in choices.items():
-        kept = [each for each in some if np.isfinite(values[each])]
-        if len(kept) > 1:
-            slack = float(steps[kept].sum() + steps[row]) / 2 if steps[kept].max() < 1 or steps[row] < 1 else 0.0
-            found[name] = (float(values[kept].sum()), slack, len(kept))
-            found[f"{name}-sizes"] = (float(np.abs(values[kept]).sum()), slack, len(kept))
+    for name, kept in _parts(table, row, column, totals).items():
+        slack = float(steps[kept].sum() + steps[row]) / 2 if steps[kept].max() < 1 or steps[row] < 1 else 0.0
+        found[name] = (float(values[kept].sum()), slack, len(kept))
+        found[f"{name}-sizes"] = (float(np.abs(values[kept]).sum()), slack, len(kept))
     return found
 
 

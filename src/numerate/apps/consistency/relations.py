@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numerate.apps.consistency.table_numbers import NumberTable
     from numerate.apps.documents import Document
 
-__all__ = ["Relation", "Relations", "find_relations"]
+__all__ = ["Relation", "Relations", "find_relations", "holding_rows"]
 
 MAX_COLUMNS = 14
 """Only the first numeric columns are compared with each other: the number of relations grows with the cube."""
@@ -166,6 +166,11 @@ def _share(values: np.ndarray, halves: np.ndarray, candidate: Candidate, needed:
     distinct = len(np.unique(values[telling][:, columns], axis=0))
     bits = min(right, distinct) * -np.log2(chance) - candidate.cost
     return right / count if bits >= needed else None
+
+
+def holding_rows(values: np.ndarray, halves: np.ndarray, relation: Relation) -> np.ndarray:
+    """(rows,) whether a relation holds; `halves` are half of what the last written digits are worth."""
+    return _holding(values, halves, relation.target, relation.formula)[1]
 
 
 def _holding(values: np.ndarray, halves: np.ndarray, target: int, formula: Formula) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,109 @@
+"""Numbers that others confirm: a total, a relation of columns or a conversion holds with them, and with no others.
+
+Whoever doubts such a number would have to doubt the others, too: `48,000` is right where the total below needs it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from numerate.apps.consistency.base import rules
+from numerate.apps.consistency.checker import ConsistencyChecker
+from numerate.apps.consistency.column_totals import holding_totals
+from numerate.apps.consistency.relations import find_relations, holding_rows
+from numerate.apps.documents import Document
+from numerate.numerals.slips import SlipReading
+
+if TYPE_CHECKING:
+    from numerate.apps.consistency.table_numbers import NumberTable
+    from numerate.numerals.numeral import Numeral
+
+__all__ = ["SentenceConfirmation", "confirmed_cells"]
+
+EXACT = ("conversion", "sum", "percent", "difference", "product", "average", "ratio", "count")
+"""Rules that compare a number with the one that others give."""
+_MOVED = 1.1
+"""A relation says something of a cell only if it breaks where the cell is so many times larger."""
+_PROBES, _YEARS = ((0.9, 0.7), (1.15, 1.4)), ((-3, -7), (3, 7))
+"""Other numbers that a sentence is tried with, smaller and larger ones: factors, and for years differences."""
+_LONGEST = 2_000
+
+
+def confirmed_cells(table: NumberTable) -> np.ndarray:
+    """(rows, columns) whether a cell is part of a total or of a relation of columns that holds, and needs this cell.
+
+    Example:
+        >>> rows = [["a", "48,000"], ["b", "52,000"], ["Total", "100,000"], ["c", "7"]]
+        >>> from numerate.apps.consistency.table_numbers import NumberTable
+        >>> table = NumberTable(Document(kind="table", header=["x", "y"], rows=rows))
+        >>> confirmed_cells(table)[:, 1].tolist()
+        [True, True, True, False]
+    """
+    found = np.zeros(table.values.shape, dtype=bool)
+    for row, column, parts, slack in holding_totals(table):
+        # A part that rounding could hide is not confirmed, and a total of a single part is a copy.
+        needed = [each for each in parts if abs(table.values[each, column]) * (_MOVED - 1) > slack]
+        if len(needed) > 1:
+            found[[*needed, row], column] = True
+    halves = table.steps / 2
+    for relation in find_relations(table):
+        holds = holding_rows(table.values, halves, relation) & (table.values[:, relation.target] != 0)
+        for column in {relation.target, *relation.sources}:
+            # Every second row at a time: a growth since the last row stays as it is when both rows grow.
+            for first in (0, 1):
+                moved = table.values.copy()
+                moved[first::2, column] *= _MOVED
+                breaks = holds & ~holding_rows(moved, halves, relation)
+                found[first::2, column] |= breaks[first::2]
+    return found
+
+
+class SentenceConfirmation:
+    """Says whether a rule confirms a number of a sentence: it has nothing against it, but against others in its place.
+
+    Smaller and larger numbers are tried. If some of both contradict the rest of the sentence, the number that stands
+    there is the one that fits; if only larger ones do, the rule knows no more than a bound.
+
+    Example:
+        >>> text = "The lake is 28 km (17 mi) long and 5 km wide."
+        >>> numerals = Document(kind="text", text=text).numerals
+        >>> confirmation = SentenceConfirmation()
+        >>> [confirmation.holds(text, each) for each in numerals]
+        [True, True, False]
+    """
+
+    def __init__(self) -> None:
+        self._checker = ConsistencyChecker([name for name in rules.names() if name not in EXACT])
+
+    def holds(self, text: str, numeral: Numeral) -> bool:
+        """Whether the numbers beside it confirm a number of a sentence."""
+        written = numeral.written
+        if len(text) > _LONGEST or not written or not np.isfinite(numeral.value):
+            return False
+        if self._complains(text, numeral.start, numeral.end):
+            return False
+        for probes in _YEARS if numeral.kind == "year" else _PROBES:
+            others = [written + each if numeral.kind == "year" else written * each for each in probes]
+            if not any(self._contradicts(text, numeral, other) for other in others):
+                return False
+        return True
+
+    def _contradicts(self, text: str, numeral: Numeral, other: float) -> bool:
+        """Whether a rule has something against another number in the place of a number."""
+        try:
+            new = SlipReading("digit", other, 0.0).text(numeral)
+        except (ValueError, OverflowError):
+            return False
+        changed = text[: numeral.start] + new + text[numeral.end :]
+        return new != numeral.text and self._complains(changed, numeral.start, numeral.start + len(new))
+
+    def _complains(self, text: str, start: int, end: int) -> bool:
+        """Whether a rule has a finding at a number, or compares another one with it."""
+        for finding in self._checker.check(Document(kind="text", text=text)):
+            spans = [finding.span or (0, 0)]
+            spans += [(each["start"], each["end"]) for each in finding.evidence.get("others", ())]
+            if any(first < end and start < last for first, last in spans):
+                return True
+        return False

@@ -1,0 +1,56 @@
+"""Numbers that others confirm: parts of totals and relations that hold, and numbers that a rule of sentences needs."""
+
+from __future__ import annotations
+
+import pytest
+
+from numerate.apps.consistency.confirmed import SentenceConfirmation, confirmed_cells
+from numerate.apps.consistency.table_numbers import NumberTable
+from numerate.apps.documents import Document
+
+
+def confirmed(header: list[str], rows: list[list[str]]) -> list[list[bool]]:
+    return confirmed_cells(NumberTable(Document(kind="table", header=header, rows=rows))).tolist()
+
+
+def test_parts_of_a_total_that_holds_are_confirmed() -> None:
+    rows = [["a", "48,000", "7"], ["b", "36,000", "9"], ["Total", "84,000", "15"]]
+    assert confirmed(["x", "y", "z"], rows) == [[False, True, False]] * 3
+    rows[0][1] = "48"  # with a slip, nothing is confirmed
+    assert not any(map(any, confirmed(["x", "y", "z"], rows)))
+
+
+def test_a_part_that_rounding_hides_is_not_confirmed() -> None:
+    rows = [["a", "9.5"], ["b", "8.1"], ["c", "0.1"], ["Total", "17.7"]]
+    assert [row[1] for row in confirmed(["x", "y"], rows)] == [True, True, False, True]
+
+
+def test_a_total_of_one_part_is_a_copy() -> None:
+    assert not any(map(any, confirmed(["x", "y"], [["a", "0"], ["b", "84"], ["Total", "84"]])))
+
+
+def test_rows_in_which_a_relation_holds_are_confirmed() -> None:
+    rows = [["3", "4.50", "13.50"], ["2", "8.25", "16.50"], ["12", "1.20", "14.40"], ["7", "3.00", "21.00"]]
+    header = ["quantity", "price", "amount"]
+    assert all(map(all, confirmed(header, rows)))
+    rows[2][2] = "144.0"
+    assert [all(row) for row in confirmed(header, rows)] == [True, True, False, True]
+    assert not any(confirmed(header, rows)[2])
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("The lake is 28 km (17 mi) long and 5 km wide.", {"28", "17"}),
+        ("The lake is 28 km (27 mi) long.", set()),
+        ("It took 12 men and 15 women, 27 people in all.", {"12", "15", "27"}),
+        ("From 1990 to 2005, 15 years, he lived there.", {"1990", "2005", "15"}),
+        ("Sales rose 10 % from 50 to 55 units in 1998.", {"10 %", "50", "55"}),
+        ("Between 5 and 10 people came.", set()),  # a bound is no confirmation
+        ("The tower is 48,000 metres tall.", set()),
+    ],
+)
+def test_numbers_of_sentences_that_others_need_are_confirmed(text: str, numbers: set[str]) -> None:
+    confirmation = SentenceConfirmation()
+    numerals = Document(kind="text", text=text).numerals
+    assert {each.text for each in numerals if confirmation.holds(text, each)} == numbers
