@@ -107,8 +107,12 @@ class Grid(Config):
         return [trial.final(rate, seed) for seed in range(self.seeds)]
 
     def settings(self) -> Figures:
-        """The grid's settings as results keep them: see `TrialConfig.settings`."""
-        return self.to_dict() | {"trial": self.trial.settings()}
+        """The grid's settings as results keep them: see `TrialConfig.settings`; starts have names instead of paths."""
+        found = self.to_dict() | {"trial": self.trial.settings()}
+        for fields in found["encodings"].values():
+            if "starts" in fields:
+                fields["starts"] = {row: Path(folder).name for row, folder in fields["starts"].items()}
+        return found
 
 
 def run_grids(grids: Sequence[Grid], output: str | Path, *, processes: int = 1, log: Log = print) -> None:
