@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from typing import Any
 
@@ -12,6 +13,7 @@ from numerate.config import ConfigError
 from numerate.embedders.characters import CharFormerEmbedder, CharLSTMEmbedder, digit_places, recurrent_summary
 from numerate.embedders.gated import GatedCharsEmbedder
 from numerate.processing.number_table import NumberTable, encode_characters
+from numerate.processing.static_shapes import Counts, fixed_counts
 from numerate.registry import embedders
 
 from .examples import table
@@ -145,3 +147,24 @@ def test_the_exported_summary_equals_that_of_packed_sequences(
     packed = recurrent_summary(lstm, inputs, lengths)
     monkeypatch.setattr(torch.compiler, "is_exporting", lambda: True)
     torch.testing.assert_close(recurrent_summary(lstm, inputs, lengths), packed)
+
+
+@pytest.mark.parametrize("name", ["char-lstm", "char-former", "gated-chars"])
+def test_recorded_steps_have_the_same_vectors_and_gradients(name: str) -> None:
+    """In a CUDA graph sequences are not packed, because the host would need their lengths."""
+    torch.manual_seed(0)
+    embedder = embedders[name].build(dim=16)
+    embedder.eval()  # without dropout
+    numbers = NumberTable.of_values([1.0, -27.5, 1234567.25, 0.0, 3e-9])
+    found = []
+    for counts in (contextlib.nullcontext(), fixed_counts(Counts(numbers=0))):
+        embedder.zero_grad()
+        with counts:
+            vectors = embedder(numbers)
+        vectors.square().sum().backward()
+        found.append(
+            [vectors.detach(), *(weight.grad.clone() for weight in embedder.parameters() if weight.grad is not None)]
+        )
+    assert len(found[0]) == len(found[1]) > 2
+    for usual, recorded in zip(*found, strict=True):
+        torch.testing.assert_close(recorded, usual, rtol=1e-4, atol=1e-5)

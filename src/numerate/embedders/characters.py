@@ -13,6 +13,7 @@ from numerate.config import Config
 from numerate.embedders.base import Embedder, NumberTable, full_precision
 from numerate.embedders.option_checks import check_dropout, check_option, check_positive
 from numerate.processing.number_table import CHARACTERS, UNKNOWN_CHARACTER
+from numerate.processing.static_shapes import is_recorded
 from numerate.registry import embedders
 
 __all__ = [
@@ -86,7 +87,8 @@ def recurrent_summary(lstm: nn.LSTM, inputs: Tensor, lengths: Tensor) -> Tensor:
         return inputs.new_zeros(0, lstm.hidden_size)
     with full_precision(inputs):
         inputs = inputs.to(next(lstm.parameters()).dtype)
-        if torch.compiler.is_exporting():
+        # The host would need the lengths of a packed sequence: it cannot be exported, nor recorded as a CUDA graph.
+        if torch.compiler.is_exporting() or (is_recorded() and not (lstm.training and lstm.dropout)):
             return _unpacked_summary(lstm, inputs, lengths)
         packed = pack_padded_sequence(inputs, lengths.cpu(), batch_first=True, enforce_sorted=False)
         _, (last, _) = lstm(packed)
@@ -94,7 +96,7 @@ def recurrent_summary(lstm: nn.LSTM, inputs: Tensor, lengths: Tensor) -> Tensor:
 
 
 def _unpacked_summary(lstm: nn.LSTM, inputs: Tensor, lengths: Tensor) -> Tensor:
-    """`recurrent_summary` without packed sequences, which cannot be exported: layer by layer, direction by direction.
+    """`recurrent_summary` without packed sequences: layer by layer, direction by direction.
 
     The backward direction reads each text reversed within its length; its last state then stands where that of the
     forward direction does.
@@ -104,6 +106,7 @@ def _unpacked_summary(lstm: nn.LSTM, inputs: Tensor, lengths: Tensor) -> Tensor:
     backwards = torch.where(places <= end, end - places, places)
     start = inputs.new_zeros(1, inputs.shape[0], lstm.hidden_size)
     last: list[Tensor] = []
+    learns = torch.is_grad_enabled() and not torch.compiler.is_exporting()
     for layer in range(lstm.num_layers):
         read: list[Tensor] = []
         for direction in range(1 + lstm.bidirectional):
@@ -111,7 +114,8 @@ def _unpacked_summary(lstm: nn.LSTM, inputs: Tensor, lengths: Tensor) -> Tensor:
             kinds = ("weight_ih", "weight_hh") + ("bias_ih", "bias_hh") * lstm.bias
             weights = [getattr(lstm, kind + name) for kind in kinds]
             seen = _in_order(inputs, backwards) if direction else inputs
-            states = torch.lstm(seen, [start, start], weights, lstm.bias, 1, 0.0, False, False, True)[0]
+            # Without dropout, training and evaluation compute the same; cuDNN has gradients only in training.
+            states = torch.lstm(seen, [start, start], weights, lstm.bias, 1, 0.0, learns, False, True)[0]
             last.append(states.gather(1, end[..., None].expand(-1, 1, lstm.hidden_size))[:, 0])
             read.append(_in_order(states, backwards) if direction else states)
         inputs = torch.cat(read, dim=-1)

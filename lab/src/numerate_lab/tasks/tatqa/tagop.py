@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
 from pathlib import Path
@@ -152,7 +153,7 @@ def fit(model: TagOp, rows: Rows, index: np.ndarray, config: Any, lengths: np.nd
     device = model.numbers.device
     index = index[(rows.operator[torch.from_numpy(index).to(rows.operator.device)] >= 0).cpu().numpy()]
     steps = config.epochs * math.ceil(len(index) / config.batch)
-    recorded = config.recorded and device.type == "cuda" and not _waits(model.numbers)
+    recorded = config.recorded and device.type == "cuda"
     optimizer, schedule = _optimizer(model, config, steps, recorded)
     if config.compiled and device.type == "cuda":
         compile_layers(model.numbers.backbone)
@@ -173,11 +174,6 @@ def fit(model: TagOp, rows: Rows, index: np.ndarray, config: Any, lengths: np.nd
     return {"steps": done, "losses": found, "questions": len(index), "seconds": round(time.perf_counter() - begin, 2)}
 
 
-def _waits(numbers: NumberModel) -> bool:
-    """Whether a step waits for the device: character networks ask for the lengths of numbers."""
-    return numbers.embedder is not None and numbers.embedder.costly
-
-
 class _Learning:
     """One training step after the other; recorded as CUDA graphs of few sizes, if `recorded`."""
 
@@ -195,8 +191,10 @@ class _Learning:
         size = (len(part), length, count)
         if size not in self.graphs:
             self.graphs[size] = GraphedStep(lambda chosen: self._step(chosen, length, count))
-        with fixed_counts(Counts(numbers=0, tokens=0)):  # nothing is predicted by a number head here
-            return self.graphs[size](self.rows.places(part))
+        graph = self.graphs[size]
+        # No number is predicted by a head here. What cannot be recorded looks for equal numbers again.
+        with fixed_counts(Counts(numbers=0, tokens=0)) if graph.enabled else contextlib.nullcontext():
+            return graph(self.rows.places(part))
 
     def _step(self, chosen: Tensor, length: int, count: int) -> Tensor:
         bf16 = self.config.bf16 and chosen.is_cuda
