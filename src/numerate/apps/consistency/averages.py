@@ -181,6 +181,49 @@ class Ratios(Rule):
                 continue
             message = f"{c.text} and {d.text} are {plain(real)} to 1, not {a.text} to {b.text}."
             yield finding_at("ratio", d, message, meant=c.value / given, others=[a, b, c], probability=0.9)
+            return
+        yield from _closed_ratio(sentence)
+
+
+_RATIO_OF = re.compile(
+    rf"\b(?:ratio|proportions?|relation)\b(?:[^.;\ue000-\uf8ff]|\.(?=\w)){{0,40}}?{slot('a', COUNT)}"
+    rf"(?: ?: ?| to |-to-){slot('b', COUNT)}"
+    rf"|{slot('a2', COUNT)}(?: ?: ?| to |-to-){slot('b2', COUNT)} (?:[a-z]+[ -])?(?:[a-z]+ )?(?:ratio|proportion|mix(?:ture)?|split)\b"
+)
+_NOT_RATIO = re.compile(r"\b(?:than|respectively|from|increase\w*|rose|fell|previous\w*|national|average|odds|bets?)\b")
+
+
+def _closed_ratio(sentence: Sentence) -> Iterator[Finding]:
+    """Two numbers and their ratio, in any order: `18 girls and 12 boys, a ratio of 2:1`."""
+    skeleton = sentence.skeleton
+    match = _RATIO_OF.search(skeleton)
+    if match is None or _NOT_RATIO.search(skeleton):
+        return
+    mark = "" if match["a"] else "2"
+    a, b = sentence.get(match, f"a{mark}"), sentence.get(match, f"b{mark}")
+    others = [
+        each for each in sentence.quantities if each not in (a, b) and each.group not in ("year", "date", "clock", "ordinal")
+    ]
+    if len(others) == 3:
+        # The whole may stand beside its parts.
+        low, middle, high = sorted(others, key=lambda each: each.value)
+        others = [each for each in others if each is not high] if low.value + middle.value == high.value else []
+    if len(others) != 2 or not others[0].comparable(others[1]) or min(a.value, b.value) <= 0:
+        return
+    c, d = others
+    if "ratio" in (c.group, d.group) or " of " in sentence.between(c, d):
+        return
+    if min(c.value, d.value) <= 0 or any(each.hedge for each in (a, b, c, d)):
+        return
+    real, given = c.value / d.value, a.value / b.value
+    near = 0.04 + sum(each.half / each.value for each in (a, b) if each.half < 0.4)
+    near += 0.25 / c.value + 0.25 / d.value if c.unit is None else c.half / c.value + d.half / d.value
+    if any(abs(real / each - 1) <= near for each in (given, 1 / given)) or not (
+        given / 3 < real < given * 3 or 1 / given / 3 < real < 3 / given
+    ):
+        return
+    message = f"{c.text} and {d.text} are {plain(max(real, 1 / real))} to 1, not {a.text} to {b.text}."
+    yield finding_at("ratio", a, message, others=[b, c, d], probability=0.88)
 
 
 @rules.register("count")

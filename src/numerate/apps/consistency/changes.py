@@ -168,6 +168,9 @@ def _factor(change: Change) -> Finding | None:
         return None
     real, hedge = b.value / a.value, change.hedge
     low, high = factor / 1.12, factor * 1.12
+    if change.word.endswith(("half", "quarter", "third", "fifth")) and not hedge:
+        low, high = 1 + 0.85 * (factor - 1), 1 + 1.15 * (factor - 1)  # `cut by a quarter` is not by a fifth
+        low, high = min(low, high), max(low, high)
     if change.c is not None:
         low, high = factor / 1.16, (factor + 1) * 1.12  # `three times more` may be four times as much
     elif "not " in hedge or "less" in hedge or "only" in hedge:

@@ -6,6 +6,7 @@ not matter: the three numbers belong together. So these tests look at the words 
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import re
 from typing import TYPE_CHECKING
@@ -116,9 +117,13 @@ def closed_percent(sentence: Sentence) -> Iterator[Finding]:
     others = [each for each in values if each.group != "percent"]
     if len(percents) == 2 and len(others) == 1:
         yield from _closed_points(sentence, percents, others[0])
+    if len(others) == 3 and sum(each.unit is None for each in others) == 1:
+        # `sales of its 12 shops rose 5 % from $40 million to $44 million`
+        others = [each for each in others if each.unit is not None or each.value >= 1000]
     if len(percents) != 1 or any(not _is_kin(each, others[0]) for each in others):
         return
     p = percents[0]
+    others = [_unhedged(each) if _is_compared(sentence, p, each) else each for each in others]
     is_rate = len(others) == 2 and others[0].group == "money" and _CHARGE.search(sentence.skeleton) is not None
     if (
         not (is_rate or _is_change(sentence, p))
@@ -157,6 +162,18 @@ def closed_percent(sentence: Sentence) -> Iterator[Finding]:
     if is_rate:
         message = f"{b.text} are {written_like(p, abs(real))} of {a.text}, not {p.text}."
     yield finding_at("percent", p, message, meant=abs(real), others=[a, b], probability=0.9)
+
+
+_COMPARED = re.compile(r" (?:above|below|over|under|beyond|past|more than|less than|fewer than)\b")
+
+
+def _is_compared(sentence: Sentence, p: Quantity, value: Quantity) -> bool:
+    """Whether a word such as `above` compares the value with another one: `14 % above the $400 million of 2020`."""
+    return value.start > p.start and _COMPARED.match(sentence.between(p, value)) is not None
+
+
+def _unhedged(quantity: Quantity) -> Quantity:
+    return dataclasses.replace(quantity, before="", _hedge="")
 
 
 _CHARGES = r"(?:deposit|tax|tip|commission|interest|fee|vat|duty|levy|surcharge|royalty|down payment|gratuity)"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numerate.apps.consistency.quantities import Quantity, Sentence
     from numerate.apps.findings import Finding
 
-__all__ = ["closed_opposites", "closed_share", "closed_total"]
+__all__ = ["closed_opposites", "closed_part", "closed_share", "closed_total"]
 
 _TOTAL_BEFORE = re.compile(
     r"\b(?:total(?:s|led|ed|ling|ing)?|sum|altogether|in all|in total|together|combined|overall|add(?:s|ed|ing)? up to"
@@ -122,6 +122,50 @@ def _some_add_up(parts: list[Quantity], total: Quantity, slack: float) -> bool:
         for count in range(2, len(parts))
         for some in itertools.combinations(parts, count)
     )
+
+
+_PART_OF = re.compile(r"^(?: (?!of )[a-z'’-]+){0,5}? (?:out )?of (?:(?:the|its|all|their|these|those|our|a total of) )*$")
+_OF_THEM = re.compile(r"(?: [a-z'’-]+){0,2} of (?:them|these|those|whom|which)\b")
+_WHOLE_FIRST = re.compile(r"(?:^|[,;:] )(?:out )?(?:of|among) (?:(?:the|its|all|these|those|our|their) )*$")
+_SHARE_WORD = re.compile(
+    r" (?:of (?:them|these|those|the total|all|the whole)\b|(?:approval|support|turnout|success|response|pass|attendance"
+    r"|hit|completion|conversion|majority|accuracy|rate)\b)|[).,;:]|$| (?:were|was|had|have|are|in favou?r|voted|said)\b"
+)
+_NOT_PART = re.compile(
+    r"\b(?:rose|fell|grew|increase\w*|decrease\w*|declin\w*|up|down|gain\w*|growth|more|less|fewer|than|higher|lower|per"
+    r"|each|every|while|whereas|but|interest|discount|compared|versus|against|average|respectively|another|other"
+    r"|additional|previous\w*|forecast|expected|target|since|stake|least|nearly|almost|roughly|doubl\w*|halv\w*|needed"
+    r"|required|another|aged?|confidence|last|first|only|and (?:[a-z]+ )?[\ue002])\b|;"
+)
+
+
+def closed_part(sentence: Sentence) -> Iterator[Finding]:
+    """A part, its whole and one percentage, wherever it stands: `with 78 votes out of 120, it passed with 75 %`."""
+    values = values_of(sentence)
+    if len(values) != 3 or _NOT_PART.search(sentence.skeleton):
+        return
+    shares = [each for each in values if each.group == "percent"]
+    others = [each for each in values if each.group in ("plain", "money", "ratio", "other")]
+    if len(shares) != 1 or len(others) != 2 or not others[0].comparable(others[1]):
+        return
+    p, part, whole = shares[0], *sorted(others, key=lambda each: each.value)
+    if any(each.hedge or each.value <= 0 for each in values) or whole.value < 8 or part.value == whole.value:
+        return
+    if part.start < whole.start:
+        is_part = _PART_OF.match(sentence.between(part, whole)) is not None
+    else:
+        is_part = (
+            _OF_THEM.match(context_of(sentence, part)[1]) is not None
+            or _WHOLE_FIRST.search(context_of(sentence, whole)[0]) is not None
+        )
+    if not is_part or not _SHARE_WORD.match(context_of(sentence, p)[1]):
+        return
+    real = part.value / whole.value
+    blur = 1.2 * p.half + 0.002 + real * (blur_of(part) / part.value + blur_of(whole) / whole.value)
+    if any(abs(each - p.value) <= blur for each in (real, 1 - real)) or not 0.4 < p.value / real < 2.5:
+        return
+    message = f"{plain(part.value)} of {plain(whole.value)} are {written_like(p, real)}, not {p.text}."
+    yield finding_at("percent", p, message, meant=real, others=[part, whole], probability=0.87)
 
 
 _SHARE_BEFORE = re.compile(

@@ -121,7 +121,9 @@ def _compare(one_: Quantity, other: Quantity, is_equal: bool) -> Finding | None:
     place = max(min(place, 0.25 * abs(other.value)), 2 * other.half)
     if abs(other.value) < 5 and other.half == 0.5:
         place = 0.6  # nobody cuts off the half of a cup
-    allowed = one_.half * factor + (other.slack if other.hedge else place) + _RELATIVE * abs(best)
+    # `1 litre (2.2 cups)`: a single digit may have been rounded, but not by a third.
+    rounded = one_.half * factor if temperature else min(one_.half * factor, 0.3 * abs(best))
+    allowed = rounded + (other.slack if other.hedge else place) + _RELATIVE * abs(best)
     if one_.hedge and temperature:
         allowed += 5.0
     if abs(best - other.value) <= allowed:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 from numerate.apps.consistency.base import Rule, rules
 from numerate.apps.consistency.changes import change_findings
 from numerate.apps.consistency.closed import closed_factor, closed_percent, closed_result
-from numerate.apps.consistency.closed_totals import closed_share
+from numerate.apps.consistency.closed_totals import closed_part, closed_share
+from numerate.apps.consistency.listed_shares import listed_shares, shares_of_last
 from numerate.apps.consistency.part_of_whole import share_findings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from numerate.apps.consistency.quantities import Sentence
     from numerate.apps.consistency.tally import Tally
@@ -62,4 +63,10 @@ class Percents(Rule):
             *closed_factor(sentence),
             *closed_result(sentence),
             *closed_share(sentence),
+            *closed_part(sentence),
+            *listed_shares(sentence),
         ]
+
+    def passage(self, sentences: Sequence[Sentence]) -> Iterable[Finding]:
+        """Looks for shares of a whole that an earlier sentence names."""
+        return shares_of_last(sentences)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from numerate.apps.consistency.base import Rule, finding_at, plain, rules
 from numerate.apps.consistency.closed_counts import closed_product
 from numerate.apps.consistency.quantities import COUNT, MONEY, UNIT, slot
+from numerate.apps.consistency.unit_products import rate_conversions, unit_products
 from numerate.numerals.unit_factors import converted, dimension_name, measure_of
 from numerate.numerals.unit_tables import UNITS
 
@@ -93,25 +94,33 @@ _PEAK = re.compile(
 )
 
 
+_PERIODS = (" second", " minute", " hour", " day", " week", " month", " quarter", " year", " annual", " daily")
+
+
 @rules.register("product")
 class Products(Rule):
     """A product or quotient must fit its factors."""
 
     title = "product"
     help = "A total, area or rate does not fit the numbers that it is the product or quotient of."
-    least = 3
+    least = 2
 
     def wants(self, tally: Tally, text: str) -> bool:
-        """Three values."""
-        return tally.values > 2
+        """Three values, or two with a period each."""
+        return tally.values > 2 or (tally.values == 2 and sum(word in text for word in _PERIODS) > 1)
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Looks for prices, groups, areas and rates."""
         quantities = sentence.quantities
-        if len(quantities) < 3:
+        if len(quantities) < 2:
             return
         skeleton = sentence.skeleton
+        if sum(word in skeleton for word in _PERIODS) > 1:
+            yield from rate_conversions(sentence)
+        if len(quantities) < 3:
+            return
         yield from closed_product(sentence)
+        yield from unit_products(sentence)
         if MONEY in skeleton:
             for match in _EACH.finditer(skeleton):
                 yield from _priced(sentence, match)

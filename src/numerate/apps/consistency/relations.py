@@ -15,6 +15,7 @@ import numpy as np
 from numerate.apps.consistency.base import Rule, rules
 from numerate.apps.consistency.cell_style import like_cell
 from numerate.apps.consistency.relation_candidates import LEARN_ROWS, Candidate, candidates_of, is_named, is_span
+from numerate.apps.consistency.table_dates import date_findings
 from numerate.apps.findings import Finding
 
 if TYPE_CHECKING:
@@ -97,6 +98,7 @@ class Relations(Rule):
         for each in found.values():
             yield _culprit(each)
         yield from _orders(document, table)
+        yield from date_findings(document, table)
 
 
 def find_relations(table: NumberTable) -> list[Relation]:

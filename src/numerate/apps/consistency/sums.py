@@ -208,9 +208,12 @@ class Sums(Rule):
         if _is_numbered(named) or _REFERENCE.search(total.before.lower()[-14:]):
             return
         whole = sum(_value(part, total) or part.value for part in parts)
+        finest = min(each.half for each in (total, *parts))
         # The slack of a part in another unit is scaled as the part is.
         scales = [(_value(part, total) or part.value) / part.value for part in parts]
         slack = _rounding(total, [scale * _slack(part) for part, scale in zip(parts, scales, strict=True)])
+        if finest < 0.2 * total.half and not any(each.hedge for each in (total, *parts)):
+            slack *= 0.45  # `$12 million: $5.4 million, $2 million and ...`: beside decimals, 2 is 2.0
         if abs(whole - total.value) <= slack or (total.hedge == "over" and whole > total.value):
             return
         if _another_sum(sentence, total, parts) or (whole < total.value and _has_more_parts(sentence, len(parts))):
