@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING
 
@@ -54,6 +55,10 @@ _COLON = re.compile(
 _YEARS = re.compile(
     rf"{slot('n', COUNT)} (?P<noun>(?:[a-z-]+ ){{0,3}}?[a-z-]+s)(?P<gap>) \((?:in )?(?P<years>{one(YEAR)}(?"
     rf":(?:, | and |, and ){one(YEAR)})+)\)"
+)
+_NAMED = re.compile(
+    rf"(?P<lead>^|[a-z,] ){slot('n', COUNT)}(?P<noun> (?:[a-z-]+ ){{0,2}}?[a-z-]{{3,}}s)(?P<gap>),? ?(?:[,(:–—]|namely)(?: namely)? ?"
+    r"(?P<items>[^.;:()\ue000-\uf8ff]{5,120}?,? and [^.;:,()\ue000-\uf8ff]{3,30}?)(?P<how>,|\)|$|\.)"
 )
 _LOOSE = re.compile(
     r"\b(?:includ\w*|among|such as|e\.g|for example|etc|like|at least|more|other|or|with|both|several|least"
@@ -118,7 +123,7 @@ def _mean(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
         if any(part.half != 0.5 or part.unit for part in parts)
         else 0.0
     )
-    slack += z.half
+    slack = slack / math.sqrt(len(parts)) + z.half
     if (
         abs(z.value - mean) <= slack
         or not low / 2 <= z.value <= high * 2
@@ -244,23 +249,30 @@ class ListCounts(Rule):
                 or " : " in text
                 or (tally.times > 1 and "(" in text)
                 or ("," in text and (" are " in text or " were " in text))
+                or (tally.values < 3 and ", " in text and " and " in text)
             )
         )
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Looks for lists behind a colon, and for years in brackets."""
         text = sentence.text
-        if not any(cue in text for cue in (": ", " : ", "(", " are ", " were ")):
+        if not any(cue in text for cue in (": ", " : ", "(", " are ", " were ", ", ")):
             return
         for match in _YEARS.finditer(sentence.skeleton) if len(sentence.quantities) > 2 else ():
             years = len(sentence.within(match["years"]))
             yield from _counted(sentence, match, {years})
-        for match in _COLON.finditer(sentence.skeleton):
+        found = [*_COLON.finditer(sentence.skeleton)]
+        if not found and " and " in text:
+            found = [*_NAMED.finditer(sentence.skeleton)]
+        for match in found:
             items = [each.strip() for each in re.split(r", (?:and |& )?|,", match["items"].strip())]
             last = items[-1].split(" and ")
             if len(items) > 1 and not re.search(r" (?:and|&) [^,]*$", match["items"]):
                 continue  # something else stands behind the last comma
-            if match["how"] != ":" and (len(items) < 2 or not _are_names(text, items[:-1] + last)):
+            if "(" in _head(match) and match["how"] != ")":
+                continue
+            is_list = match["how"] == ":" or match.re is _NAMED and re.search(r"namely |[(:–—] ?$", _head(match))
+            if not is_list and (len(items) < 2 or not _are_names(text, items[:-1] + last)):
                 continue
             if (len(items) == 1 and len(last) < 2) or any(
                 not each or len(each.split()) > 4 for each in items[:-1] + last
@@ -277,6 +289,11 @@ class ListCounts(Rule):
             if len(items) > 1 and _OXFORD.search(match["items"]):
                 counts.add(len(items))
             yield from _counted(sentence, match, counts)
+
+
+def _head(match: re.Match[str]) -> str:
+    """What stands between the noun and the items."""
+    return match.string[match.end("noun") : match.start("items")] if match.re is _NAMED else ""
 
 
 _OXFORD = re.compile(r", (?:and|&) ")

@@ -30,6 +30,7 @@ __all__ = [
     "closed_result",
     "closed_span",
     "context_of",
+    "is_change",
     "values_alike",
     "values_of",
 ]
@@ -85,7 +86,8 @@ def _has_range(sentence: Sentence, values: list[Quantity]) -> bool:
     return False
 
 
-def _is_change(sentence: Sentence, quantity: Quantity) -> bool:
+def is_change(sentence: Sentence, quantity: Quantity) -> bool:
+    """Whether the words beside a quantity say that it is a change or a difference."""
     before, behind = context_of(sentence, quantity)
     return _BEFORE.search(before) is not None or _BEHIND.match(behind) is not None
 
@@ -126,7 +128,7 @@ def closed_percent(sentence: Sentence) -> Iterator[Finding]:
     others = [_unhedged(each) if _is_compared(sentence, p, each) else each for each in others]
     is_rate = len(others) == 2 and others[0].group == "money" and _CHARGE.search(sentence.skeleton) is not None
     if (
-        not (is_rate or _is_change(sentence, p))
+        not (is_rate or is_change(sentence, p))
         or min(each.value for each in others) <= 0
         or p.hedge in ("over", "under")
     ):
@@ -139,7 +141,7 @@ def closed_percent(sentence: Sentence) -> Iterator[Finding]:
         # `by 0.4 L, or 12.5 %, from 3.2 L to 3.6 L`: the first is the difference of the others.
         low, middle, high = sorted(others, key=lambda each: each.value)
         differences = [low, middle] if abs(high.value - middle.value - low.value) <= 2 * high.half else []
-        others = [each for each in others if each not in differences or not _is_change(sentence, each)]
+        others = [each for each in others if each not in differences or not is_change(sentence, each)]
     share = abs(p.value)
     near: list[tuple[Quantity, Quantity, float]] = []
     for a in others:
@@ -262,7 +264,7 @@ def closed_result(sentence: Sentence) -> Iterator[Finding]:
 def _closed_points(sentence: Sentence, percents: list[Quantity], points: Quantity) -> Iterator[Finding]:
     """Two percentages and how many points lie between them."""
     _, behind = context_of(sentence, points)
-    if points.unit is not None or not _POINTS.match(behind) or not _is_change(sentence, points):
+    if points.unit is not None or not _POINTS.match(behind) or not is_change(sentence, points):
         return
     real = 100 * abs(percents[0].value - percents[1].value)
     slack = points.slack + 100 * (percents[0].half + percents[1].half)
@@ -306,7 +308,7 @@ def closed_difference(sentence: Sentence) -> Iterator[Finding]:
         return
     if _OTHER.search(sentence.skeleton) or any(each.hedge in ("over", "under") for each in values) or min(sizes) <= 0:
         return
-    changes = [each for each in values if _is_change(sentence, each)]
+    changes = [each for each in values if is_change(sentence, each)]
     if len(changes) != 1 or _FURTHER.match(context_of(sentence, changes[0])[1]):
         return
     d = changes[0]

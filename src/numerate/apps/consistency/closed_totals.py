@@ -26,7 +26,8 @@ _TOTAL_BEFORE = re.compile(
     r"\b(?:total(?:s|led|ed|ling|ing)?|sum|altogether|in all|in total|together|combined|overall|add(?:s|ed|ing)? up to"
     r"|amount(?:s|ed|ing)? to|(?:came|comes?|coming|bringing|brings|brought)(?: [a-z]+){0,4} to|making|makes|giving"
     r"|gives?"
-    r"|(?:for|,) an? [a-z]+ of|tally of|these|all)(?: (?:of|to|is|was|the|an?|it|up|at|[a-z]+ of|[a-z]+))?[:,]? $"
+    r"|(?:for|,) an? [a-z]+ of|for (?:an? )?(?:(?:group|combined|joint|overall|total|company|annual|full-year|net|gross)"
+    r" )+[a-z]+ of|tally of|these|all)(?: (?:of|to|is|was|the|an?|it|up|at|[a-z]+ of|[a-z]+))?[:,]? $"
     r"|(?:,|;|:| [–—-]) (?:so|thus|hence|therefore)(?: [a-z]+){0,4} $|\b(?:amount due|bill|sum|invoice) (?:is|was"
     r"|came to|comes to) $"
 )
@@ -127,6 +128,8 @@ def _some_add_up(parts: list[Quantity], total: Quantity, slack: float) -> bool:
 _PART_OF = re.compile(r"^(?: (?!of )[a-z'’-]+){0,5}? (?:out )?of (?:(?:the|its|all|their|these|those|our|a total of) )*$")
 _OF_THEM = re.compile(r"(?: [a-z'’-]+){0,2} of (?:them|these|those|whom|which)\b")
 _WHOLE_FIRST = re.compile(r"(?:^|[,;:] )(?:out )?(?:of|among) (?:(?:the|its|all|these|those|our|their) )*$")
+_THEREOF = re.compile(r",? (?:of which|of whom|of these|of those|of this|of that|thereof)\b")
+_MADE_UP = re.compile(r"\bma[dk](?:es?|ing) up\b")
 _SHARE_WORD = re.compile(
     r" (?:of (?:them|these|those|the total|all|the whole)\b|(?:approval|support|turnout|success|response|pass|attendance"
     r"|hit|completion|conversion|majority|accuracy|rate)\b)|[).,;:]|$| (?:were|was|had|have|are|in favou?r|voted|said)\b"
@@ -135,14 +138,14 @@ _NOT_PART = re.compile(
     r"\b(?:rose|fell|grew|increase\w*|decrease\w*|declin\w*|up|down|gain\w*|growth|more|less|fewer|than|higher|lower|per"
     r"|each|every|while|whereas|but|interest|discount|compared|versus|against|average|respectively|another|other"
     r"|additional|previous\w*|forecast|expected|target|since|stake|least|nearly|almost|roughly|doubl\w*|halv\w*|needed"
-    r"|required|another|aged?|confidence|last|first|only|and (?:[a-z]+ )?[\ue002])\b|;"
+    r"|required|another|aged?|confidence|last|first|only|counted|leads?|and (?:[a-z]+ )?[\ue002])\b|;"
 )
 
 
 def closed_part(sentence: Sentence) -> Iterator[Finding]:
     """A part, its whole and one percentage, wherever it stands: `with 78 votes out of 120, it passed with 75 %`."""
     values = values_of(sentence)
-    if len(values) != 3 or _NOT_PART.search(sentence.skeleton):
+    if len(values) != 3 or _NOT_PART.search(_MADE_UP.sub(" ", sentence.skeleton)):
         return
     shares = [each for each in values if each.group == "percent"]
     others = [each for each in values if each.group in ("plain", "money", "ratio", "other")]
@@ -157,6 +160,7 @@ def closed_part(sentence: Sentence) -> Iterator[Finding]:
         is_part = (
             _OF_THEM.match(context_of(sentence, part)[1]) is not None
             or _WHOLE_FIRST.search(context_of(sentence, whole)[0]) is not None
+            or _THEREOF.search(sentence.between(whole, part)) is not None
         )
     if not is_part or not _SHARE_WORD.match(context_of(sentence, p)[1]):
         return

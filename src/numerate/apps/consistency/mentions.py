@@ -20,6 +20,15 @@ _OF = re.compile(rf"\b(?P<noun>(?:[a-z]+ )?[a-z]{{3,}}) of {_HEDGE}{slot('q', CO
 _WAS = re.compile(
     rf"\b(?P<noun>(?:[a-z]+ )?[a-z]{{4,}}) (?:is|was|were|totall?ed|reached) {_HEDGE}{slot('q', MONEY + UNIT + PLAIN)}"
 )
+_SUBJECT_WAS = re.compile(
+    rf"\b(?P<noun>(?:[a-z]+ )?[a-z]{{4,}}) (?:for|in|during|over) (?:the |its |this |that )?(?:[a-z]+ )?(?:quarter|year|half|month|period|season|week|day|months|group) "
+    rf"(?:is|was|were|totall?ed|reached|came to|stood at|amounted to) {_HEDGE}{slot('q', MONEY + UNIT + PLAIN)}"
+)
+"""`revenue for the quarter was $84.2 million`"""
+_AT = re.compile(
+    rf"\bat {_HEDGE}{slot('q', UNIT)}(?: tall| high| long| wide| deep)?, (?:the|this|it) (?:[a-z]+ )?(?:is|was|remains|became)\b"
+    r"[^.;\ue000-\uf8ff]{0,24}?\b(?P<noun>tallest|highest|longest|deepest|widest|heaviest)\b"
+)
 _ADJECTIVE = re.compile(
     rf"\b(?:is|was|stands|the|this|at|standing|measuring) {_HEDGE}{slot('q', UNIT)} (?P<noun>tall|long|wide"
     r"|deep|high)\b"
@@ -84,6 +93,12 @@ NOUNS = {
     "establishment": "established",
     "incorporation": "incorporated",
     "birth": "born",
+    "tallest": "height",
+    "highest": "height",
+    "longest": "length",
+    "deepest": "depth",
+    "widest": "width",
+    "heaviest": "weight",
     "tall": "height",
     "high": "height",
     "long": "length",
@@ -157,6 +172,8 @@ _SIZES = ("tall", "long", "wide", "deep", "high")
 _PATTERNS = (
     (_OF, ANY, (" of ",)),
     (_WAS, ANY, (" is ", " was ", " were ", " total", " reached ")),
+    (_SUBJECT_WAS, ANY, (" is ", " was ", " were ", " total", " reached ", " came to ", " stood at ", " amounted to ")),
+    (_AT, UNIT, ("est ",)),
     (_ADJECTIVE, UNIT, _SIZES),
     (_ADJECTIVE_BEFORE, UNIT, _SIZES),
     (_DONE, YEAR, (" in ",)),

@@ -217,13 +217,13 @@ def _fraction(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
         or a.value > b.value
         or b.value < 8
         or a.value <= 0
-        or a.hedge
+        or a.hedge in ("over", "under")
         or b.hedge
         or _SWITCH.search(match["far"])
     ):
         return
     real = a.value / b.value
-    if abs(real - share) <= (0.12 * share if hedge else 0.03 * share) + 1 / b.value:
+    if abs(real - share) <= (0.12 * share if hedge or a.hedge else 0.03 * share) + 1 / b.value:
         return
     if hedge in ("over", "under") and abs(real - share) < 0.3 * share:
         return

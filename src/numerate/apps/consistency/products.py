@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, plain, rules
 from numerate.apps.consistency.closed_counts import closed_product
+from numerate.apps.consistency.counted_products import counted_products
 from numerate.apps.consistency.quantities import COUNT, MONEY, UNIT, slot
 from numerate.apps.consistency.unit_products import rate_conversions, unit_products
 from numerate.numerals.unit_factors import converted, dimension_name, measure_of
@@ -121,6 +122,7 @@ class Products(Rule):
             return
         yield from closed_product(sentence)
         yield from unit_products(sentence)
+        yield from counted_products(sentence)
         if MONEY in skeleton:
             for match in _EACH.finditer(skeleton):
                 yield from _priced(sentence, match)
@@ -261,7 +263,8 @@ def _sized(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
         expected *= each.value * (measure.factors[0] if measure is not None else 0.0)
         blur += (each.slack / each.value) ** 2 if each.value else 0.0
     # Whole metres are rounded, but the sides hardly all to one side.
-    slack = expected * (0.6 * math.sqrt(blur) + 0.012) + t.last_place / 2
+    exact = 0.25 if re.search(r"\bi\.e\b|that is|=|equal|which is|making|giving", match["gap"]) else 0.6
+    slack = expected * (exact * math.sqrt(blur) + 0.012) + min(t.last_place / 2, 0.03 * expected)
     yield from _found(t, expected, min(slack, 0.2 * expected), " x ".join(each.text for each in sides), sides)
 
 

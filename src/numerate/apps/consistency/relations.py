@@ -144,7 +144,7 @@ def _share(values: np.ndarray, halves: np.ndarray, candidate: Candidate, needed:
         return None
     if any(np.ptp(values[known, source]) == 0 for source in candidate.sources):
         return None
-    if candidate.kind in ("ratio", "growth", "percentage") and candidate.cost >= 0:
+    if candidate.kind in ("ratio", "growth", "percentage") and candidate.cost >= 0 and not candidate.is_told:
         expected, slack = candidate.formula(values[holds], halves[holds])
         half, size = np.median(halves[holds, candidate.target]), np.median(np.abs(expected)) + 1e-12
         if np.median(slack) > 2 * half and np.median(slack) / size > 0.02:

@@ -8,8 +8,10 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, matches, plain, rules
+from numerate.apps.consistency.closed_changes import closed_stock
 from numerate.apps.consistency.closed_counts import closed_added, closed_minus, closed_rest
 from numerate.apps.consistency.closed_totals import closed_opposites, closed_total
+from numerate.apps.consistency.listed_parts import listed_parts
 from numerate.apps.consistency.parts import totals_of
 from numerate.apps.consistency.quantities import COUNT, MONEY, ORDINAL, UNIT, one, slot
 from numerate.numerals.unit_factors import converted
@@ -181,6 +183,8 @@ class Sums(Rule):
         yield from closed_total(sentence)
         yield from closed_opposites(sentence)
         yield from closed_added(sentence)
+        yield from listed_parts(sentence)
+        yield from closed_stock(sentence)
         for match in matches(skeleton, _AFTER + _BEFORE):
             yield from self._equal(sentence, match)
         for match in matches(skeleton, _OPPOSED):
@@ -212,11 +216,12 @@ class Sums(Rule):
         # The slack of a part in another unit is scaled as the part is.
         scales = [(_value(part, total) or part.value) / part.value for part in parts]
         slack = _rounding(total, [scale * _slack(part) for part, scale in zip(parts, scales, strict=True)])
-        if finest < 0.2 * total.half and not any(each.hedge for each in (total, *parts)):
-            slack *= 0.45  # `$12 million: $5.4 million, $2 million and ...`: beside decimals, 2 is 2.0
+        # `$12 million: $5.4 million, $2 million and ...`: beside decimals, 2 is 2.0.
+        scale = 0.45 if finest < 0.2 * total.half and not any(each.hedge for each in (total, *parts)) else 1.0
+        slack *= scale
         if abs(whole - total.value) <= slack or (total.hedge == "over" and whole > total.value):
             return
-        if _another_sum(sentence, total, parts) or (whole < total.value and _has_more_parts(sentence, len(parts))):
+        if _another_sum(sentence, total, parts, scale) or (whole < total.value and _has_more_parts(sentence, len(parts))):
             return
         terms = " + ".join(plain(part.value) for part in parts)
         message = f"{terms} = {plain(whole)}, not {total.text}."
@@ -303,14 +308,15 @@ def _slack(quantity: Quantity) -> float:
     return min(quantity.last_place / 2, 0.02 * quantity.value)
 
 
-def _another_sum(sentence: Sentence, total: Quantity, parts: Sequence[Quantity]) -> bool:
+def _another_sum(sentence: Sentence, total: Quantity, parts: Sequence[Quantity], scale: float = 1.0) -> bool:
     """Whether other numbers of the sentence add up to the total, so that the parts were chosen wrongly."""
     others = [each for each in sentence.quantities if each is not total and each.comparable(total) and each.value > 0]
     if len(others) > 12:
         return True
     for count in range(2, len(others) + 1):
         for some in itertools.combinations(others, count):
-            if abs(sum(each.value for each in some) - total.value) <= _rounding(total, list(map(_slack, some))):
+            slack = scale * _rounding(total, list(map(_slack, some)))
+            if abs(sum(each.value for each in some) - total.value) <= slack:
                 return True
     return False
 

@@ -27,7 +27,7 @@ MOST_VALUES = 5
 _LIMIT = re.compile(
     r"\b(?:top|max\w*|peak|min\w*|record|limit\w*|up to|rated|rating|least|most|between|each|respectively|than|while"
     r"|whereas|but|per cent|nominal|cruis\w*|another|further|other|before|previous\w*|then|and then|compared|against"
-    r"|first|second|last|from|range\w*|instead|again|wind|winds|gust\w*|capable|above|below|exceed\w*)\b|;"
+    r"|first|second|last|from|range\w*|instead|again|wind|winds|gust\w*|capable|above|below|exceed\w*)\b"
 )
 _LENGTHS = (("length", 1),)
 _AMPERES = re.compile(r" A(?=[ .,;)]|$)")
@@ -109,7 +109,7 @@ def _rated(
 ) -> float | None:
     """`5 mg/kg` of 60 kg, in the unit of the total."""
     whole, mark, part = rate[1].partition("/")
-    if not mark or "/" in part or "(" in part or "^" in part or number[1] == total[1]:
+    if not mark or "/" in part or "(" in part or "^" in part or number[1] == total[1] or total[1] == part:
         return None
     counts, sizes = converted(number[0].value, number[1], part), converted(rate[0].value, whole, total[1])
     if len(counts) != 1 or len(sizes) != 1 or "°" in rate[1]:

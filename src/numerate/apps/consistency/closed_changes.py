@@ -1,0 +1,155 @@
+"""Further sentences with just the numbers of one change: growth with its result, margins of scores, ages, and stocks."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import TYPE_CHECKING
+
+from numerate.apps.consistency.base import finding_at, plain, written_like
+from numerate.apps.consistency.closed import blur_of, context_of, is_change, values_alike, values_of
+from numerate.apps.consistency.quantities import COUNT, slot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numerate.apps.consistency.quantities import Sentence
+    from numerate.apps.findings import Finding
+
+__all__ = ["closed_ages", "closed_growth", "closed_margin", "closed_stock"]
+
+_SEVERAL = re.compile(
+    r"\b(?:while|whereas|but|although|respectively|per|each|every|both|including|of which|of whom|forecast|expected|basis"
+    r"|annual\w*|compound\w*|same-store|organic|excluding|record|twice|another|further|interest|since)\b"
+)
+
+
+def closed_growth(sentence: Sentence) -> Iterator[Finding]:
+    """`grew by 3,000 to 33,000, an increase of 10 %`: a change in units and in percent, and where it led."""
+    values = values_of(sentence)
+    if len(values) != 3 or _SEVERAL.search(sentence.skeleton):
+        return
+    percents = [each for each in values if each.group == "percent"]
+    others = [each for each in values if each.group != "percent"]
+    if len(percents) != 1 or not others[0].comparable(others[1]) or any(each.hedge or each.value <= 0 for each in values):
+        return
+    p, d, end = percents[0], *sorted(others, key=lambda each: each.value)
+    if not is_change(sentence, p) or not is_change(sentence, d) or is_change(sentence, end) or d.value * 3 > end.value * 2:
+        return
+    bases = (end.value - d.value, end.value + d.value, end.value)
+    near = d.value / bases[0]
+    blur = p.half + 0.002 + near * (blur_of(d) / d.value + blur_of(end) / end.value)
+    if any(abs(d.value / base - p.value) <= blur for base in bases) or not 0.3 < p.value / near < 3:
+        return
+    message = f"{d.text} of {plain(bases[0])} are {written_like(p, near)}, not {p.text}."
+    yield finding_at("percent", p, message, meant=near, others=[d, end], probability=0.87)
+
+
+_UNITS = r"(?:points?|goals?|runs?|votes?|seats?|strokes?|games?|frames?|tries)"
+_SCORE = re.compile(rf"(?<![–—-]){slot('a', COUNT)} ?(?:[–—-]|to) ?{slot('b', COUNT)}(?! ?[–—-])")
+_MARGIN = re.compile(
+    rf"\b(?:by|of|with|to) (?:an? |the )?(?:margin of )?{slot('d', COUNT)} {_UNITS}\b(?! (?:per|each|in|from|to))"
+    rf"|{slot('d2', COUNT)}[ -](?:point|goal|run|vote|seat|stroke|shot|game)[ -](?:win|victory|loss|defeat|lead|margin"
+    r"|majority|advantage|triumph|deficit|gap|difference|cushion)\b"
+)
+_NOT_MARGIN = re.compile(
+    r"\b(?:half-time|halftime|interval|break|trail\w*|came from|at one (?:point|stage)|once|aggregate|earlier|previous\w*"
+    r"|season|record|series|quarter|period|set|leg|penalt\w*|overtime|extra time|up to|as many as|averag\w*|followed)\b"
+)
+
+
+def closed_margin(sentence: Sentence) -> Iterator[Finding]:
+    """`beat Spain 31-27, their widest victory, by six goals`: one score and one margin."""
+    skeleton = sentence.skeleton
+    scores, margins = list(_SCORE.finditer(skeleton)), list(_MARGIN.finditer(skeleton))
+    if len(scores) != 1 or len(margins) != 1 or _NOT_MARGIN.search(skeleton) or len(values_of(sentence)) != 3:
+        return
+    a, b = sentence.get(scores[0], "a"), sentence.get(scores[0], "b")
+    d = sentence.get(margins[0], "d" if margins[0]["d"] else "d2")
+    real = abs(a.value - b.value)
+    if d in (a, b) or d.hedge or d.value in (0, real) or real == 0 or d.value > 3 * real or real > 5 * d.value:
+        return
+    message = f"The difference of {a.text} and {b.text} is {written_like(d, real)}, not {d.text}."
+    yield finding_at("difference", d, message, meant=real, others=[a, b], probability=0.87)
+
+
+_APART = re.compile(r"\b(?:apart|older|younger|senior|junior|age (?:difference|gap)|difference in age|between them)\b")
+_AGED = re.compile(
+    r"\b(?:is|was|aged|age|at|and|the (?:[a-z]+ )?(?:older|younger|elder|other|first|second|sister|brother|one)|then|now|,)"
+    r" $|\($"
+)
+
+
+def closed_ages(sentence: Sentence) -> Iterator[Finding]:
+    """`the older is 17 and the younger 12, so they are five years apart`: two ages and their difference."""
+    if not _APART.search(sentence.skeleton):
+        return
+    values = values_of(sentence)
+    spans = [each for each in values if each.unit == "year"]
+    ages = [each for each in values if each.unit is None and each.group == "plain" and 0 < each.value < 120]
+    if len(spans) > len(values) - 2 and len(spans) == 3:
+        ages, spans = spans[:2], spans[2:]  # `17 years old`
+    if len(values) != 3 or len(spans) != 1 or len(ages) != 2 or any(each.hedge for each in values):
+        return
+    d, (a, b) = spans[0], ages
+    if not all(_AGED.search(context_of(sentence, each)[0]) for each in ages) or _SEVERAL.search(sentence.skeleton):
+        return
+    real = abs(a.value - b.value)
+    if abs(real - d.value) <= 1e-9 or real == 0 or not 0.3 < d.value / real < 3 or a.value + d.value == b.value:
+        return
+    message = f"The difference of {a.text} and {b.text} is {plain(real)} years, not {d.text}."
+    yield finding_at("difference", d, message, meant=real, others=[a, b], probability=0.87)
+
+
+_CAME = re.compile(
+    r"\b(?:inflows?|receipts|received|deposit\w*|arriv\w+|join\w*|births|hired|bought|purchas\w+|add(?:ed|ing|s)?|gained|earned"
+    r"|got on|boarded|returned|delivered|income|admitted|admissions|new|revenues?|signed|born|enrolled|produced)\b"
+)
+_WENT = re.compile(
+    r"\b(?:outflows?|payments|paid|withdr[ae]w\w*|depart\w*|left(?! with)|deaths|resign\w*|retir\w*|sold|sell\w*|remov\w+|lost"
+    r"|spent|gave|got off|alighted|lent|shipped|used|expens\w+|spending|costs|discharg\w+|discharges|died|dropped out|closed"
+    r"|repaid|repayments?|consumed|cancelled)\b"
+)
+_BEGUN = re.compile(r"\b(?:beginning|opening|start\w*|began|begins|initial\w*|originally|had|has|with|was|were|of|from|on)\b")
+_ENDED = re.compile(
+    r"\b(?:stood at|stands at|end\w*|closing|closed|clos\w+|finish\w*|now|left|leaving|remain\w*|leaves|final|had|has"
+    r"|bringing [a-z ]+ to|balance|total|then|amount\w* to|came to|was|are|were|is|of|to|with|at|there were|to give)"
+    r"(?: [a-z]+){0,3} $"
+)
+_RATES = re.compile(r"\b(?:than|compared|versus|per|each|every|averag\w*|between|of which|of whom|of them|respectively|while|such as|offset)\b|%")
+
+
+def closed_stock(sentence: Sentence) -> Iterator[Finding]:
+    """`$18 million at first; after inflows of 9 and outflows of 6 it was 21`: a stock, what came and went, and the new one."""
+    values = values_alike(sentence, 4, 5)
+    skeleton = sentence.skeleton
+    if not values or values[0].group == "percent" or any(each.hedge or each.value <= 0 for each in values):
+        return
+    start, end, moves = values[0], values[-1], values[1:-1]
+    if not _CAME.search(skeleton) or not _WENT.search(skeleton):
+        return
+    if _RATES.search(skeleton) or not _ENDED.search(context_of(sentence, end)[0]):
+        return
+    if max(each.value for each in moves) >= start.value and start.unit is None:
+        return
+    if not _BEGUN.search(skeleton[: skeleton.find("\ue100") + 40]):
+        return
+    slack = sum(blur_of(each) for each in values)
+    slack = min(slack, 0.6 * max(2 * each.half for each in values)) if values[0].unit is not None else slack
+    results = [
+        start.value + sum(sign * each.value for sign, each in zip(signs, moves, strict=True))
+        for signs in itertools.product((1, -1, 0), repeat=len(moves))
+    ]
+    if any(abs(each - end.value) <= slack for each in (*results, sum(each.value for each in moves))):
+        return
+    mixed = [
+        start.value + sum(sign * each.value for sign, each in zip(signs, moves, strict=True))
+        for signs in itertools.product((1, -1), repeat=len(moves))
+        if len(set(signs)) == 2
+    ]
+    near = min(mixed, key=lambda each: abs(each - end.value))
+    if near <= 0 or not 0.75 < end.value / near < 1.33:
+        return
+    message = f"{plain(start.value)} with what came and went is {plain(near)}, not {end.text}."
+    yield finding_at("sum", end, message, meant=near, others=values[:-1], probability=0.85)
+
