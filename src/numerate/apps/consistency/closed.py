@@ -113,7 +113,11 @@ def values_alike(sentence: Sentence, least: int, most: int) -> list[Quantity]:
 def closed_percent(sentence: Sentence) -> Iterator[Finding]:
     """One change in percent, two values, and maybe their difference."""
     values = values_of(sentence)
-    if not 3 <= len(values) <= 4 or _OTHER.search(sentence.skeleton) or _TWO_BASES.search(sentence.skeleton):
+    if not 3 <= len(values) <= 4:
+        return
+    # The words of a tax or an interest name no other base.
+    words = _RATE_WORDS.sub(" ", sentence.skeleton) if _CHARGE.search(sentence.skeleton) else sentence.skeleton
+    if _OTHER.search(words) or _TWO_BASES.search(words):
         return
     percents = [each for each in values if each.group == "percent"]
     others = [each for each in values if each.group != "percent"]
@@ -182,6 +186,7 @@ _CHARGES = r"(?:deposit|tax|tip|commission|interest|fee|vat|duty|levy|surcharge|
 _CHARGE = re.compile(
     rf"\b{_CHARGES} (?:of|at|rate of) {one(PERCENT)}|{one(PERCENT)} (?:(?!in )[a-z]+ )?{_CHARGES}\b|\b{_CHARGES} on\b"
 )
+_RATE_WORDS = re.compile(r"\b(?:including|interest|annual|rates?|excluding|per (?:year|annum)|each year)\b")
 _TWO_BASES = re.compile(r"\btwice\b|\bcompared\b.*\bfrom\b|\bfrom\b.*\bcompared\b")
 """`compared with 15 in December and fell 18 % from 17 in January`"""
 
@@ -192,6 +197,7 @@ _TIMES_WORD = re.compile(
     r"(?P<word>twice|doubl(?:ed|ing|e)|tripl(?:ed|ing|e)|trebled|quadrupled|halved|halving"
     r"|half)\b(?P<as> as (?:much|many|[a-z]+)| the (?:size|number|price|amount|height|length|weight))?"
 )
+_AS_MANY = ("as many as ", "as much as ", "as many as the ", "as much as the ")
 _TIMES_VALUE = {"twice": 2.0, "doubl": 2.0, "tripl": 3.0, "trebl": 3.0, "quadr": 4.0, "halve": 0.5, "halvi": 0.5}
 
 
@@ -201,7 +207,7 @@ def closed_factor(sentence: Sentence) -> Iterator[Finding]:
     if len(values) != 2 or not values[0].comparable(values[1]) or values[0].group != values[1].group:
         return
     found = list(_TIMES_WORD.finditer(sentence.skeleton))
-    a, b = values
+    a, b = (_unhedged(each) if each.before.lower().endswith(_AS_MANY) else each for each in values)
     if len(found) != 1 or found[0]["hedge"] or min(a.value, b.value) <= 0 or a.hedge or b.hedge:
         return
     word = found[0]["word"]
@@ -213,7 +219,7 @@ def closed_factor(sentence: Sentence) -> Iterator[Finding]:
         or _OTHER.search(sentence.skeleton)
     ):
         return
-    if (a.unit is None and not verb) or _NOT_TIMES.search(sentence.skeleton):
+    if (a.unit is None and not verb and (found[0]["as"] is None or min(a.value, b.value) < 10)) or _NOT_TIMES.search(sentence.skeleton):
         return
     ratio = max(a.value, b.value) / min(a.value, b.value)
     factor = max(factor, 1 / factor)
@@ -225,7 +231,7 @@ def closed_factor(sentence: Sentence) -> Iterator[Finding]:
 
 
 _NOT_TIMES = re.compile(
-    r"\b(?:since|again|doubles|single|both|bed\w*|room\w*|album|then|would|could|may|might|if|plan\w*"
+    r"\b(?:since|again|doubles|single|both|bed\w*|room\w*|album|then|would|could|(?<!in )may|might|if|plan\w*"
     r"|aim\w*|target|expected|won|game|time)\b"
 )
 

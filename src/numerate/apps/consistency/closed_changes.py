@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from numerate.apps.consistency.quantities import Sentence
     from numerate.apps.findings import Finding
 
-__all__ = ["closed_ages", "closed_growth", "closed_margin", "closed_stock"]
+__all__ = ["closed_ages", "closed_balance", "closed_growth", "closed_margin", "closed_stock", "closed_times"]
 
 _SEVERAL = re.compile(
     r"\b(?:while|whereas|but|although|respectively|per|each|every|both|including|of which|of whom|forecast|expected|basis"
@@ -153,3 +154,65 @@ def closed_stock(sentence: Sentence) -> Iterator[Finding]:
     message = f"{plain(start.value)} with what came and went is {plain(near)}, not {end.text}."
     yield finding_at("sum", end, message, meant=near, others=values[:-1], probability=0.85)
 
+
+
+_TIMES = re.compile(
+    rf"{slot('n', COUNT)} times (?P<as>as [a-z]+ as|the (?:size|number|price|amount|height|length|weight|area"
+    r"|population|cost|rate|figure|total|capacity|distance|value|speed|mass|volume)|larger|higher|bigger|more|heavier"
+    r"|longer|taller|that of)\b"
+)
+_LOOSE = re.compile(
+    r"\b(?:about|around|nearly|almost|roughly|over|more than|less than|at least|up to|some|approximately|only|would|could"
+    r"|may|might|if|expected|plan\w*|since|won|each|every|per|respectively|season|career|week|day|year)\b"
+)
+
+
+def closed_times(sentence: Sentence) -> Iterator[Finding]:
+    """`a population of 8,400, three times the size of Hale, which has 4,200`: two values and their factor."""
+    skeleton = sentence.skeleton
+    found = list(_TIMES.finditer(skeleton))
+    values = values_of(sentence)
+    if len(found) != 1 or len(values) != 3 or _LOOSE.search(skeleton):
+        return
+    n = sentence.get(found[0], "n")
+    a, b = (each for each in values if each is not n)
+    if not a.comparable(b) or a.group != b.group or min(a.value, b.value) <= 0 or any(each.hedge for each in values):
+        return
+    ratio = max(a.value, b.value) / min(a.value, b.value)
+    blur = 0.1 + sum(blur_of(each) / each.value for each in (a, b))
+    fits = (n.value, n.value + 1) if found[0]["as"] in ("larger", "higher", "bigger", "more", "heavier") else (n.value,)
+    if n.value < 2 or any(abs(ratio / each - 1) <= blur for each in fits) or not 0.35 < ratio / n.value < 2.9:
+        return
+    message = f"{a.text} and {b.text} differ by a factor of {plain(ratio)}, not {n.text}."
+    yield finding_at("percent", n, message, meant=ratio, others=[a, b], probability=0.87)
+
+
+_GAP_NOUN = re.compile(
+    r"\b(?:deficit|surplus|shortfall|gap|balance|profit|loss|margin|difference)(?: [a-z]+){0,3}? (?:of|was|is|stood at|came to"
+    r"|amounted to|reached|:) (?:an? )?$|\b(?:deficit|surplus|shortfall|profit|loss|gap|balance): ?$"
+)
+_PAID = re.compile(
+    r"\b(?:spending|spent|expenditures?|costs?|expenses|outlays?|imports?|payments|liabilities|outgoings)(?: [a-z]+){0,3}? $"
+)
+_EARNED = re.compile(
+    r"\b(?:revenues?|income|receipts|exports?|sales|takings|earnings|earned|assets|turnover)(?: [a-z]+){0,3}? $"
+)
+
+
+def closed_balance(sentence: Sentence) -> Iterator[Finding]:
+    """`the deficit was $12 billion: spending of $96 billion against revenue of $84 billion`."""
+    values = values_alike(sentence, 3, 3)
+    if not values or any(each.hedge or each.value <= 0 for each in values) or _SEVERAL.search(sentence.skeleton):
+        return
+    contexts = [context_of(sentence, each)[0] for each in values]
+    gaps = [each for each, before in zip(values, contexts, strict=True) if _GAP_NOUN.search(before)]
+    paid = [each for each, before in zip(values, contexts, strict=True) if _PAID.search(before)]
+    earned = [each for each, before in zip(values, contexts, strict=True) if _EARNED.search(before)]
+    if not len(gaps) == len(paid) == len(earned) == 1 or len({id(each) for each in (*gaps, *paid, *earned)}) != 3:
+        return
+    d, real = gaps[0], abs(paid[0].value - earned[0].value)
+    slack = math.sqrt(sum(each.half**2 for each in values))
+    if real == 0 or abs(real - d.value) <= slack or not 0.4 < d.value / real < 2.5:
+        return
+    message = f"The difference of {paid[0].text} and {earned[0].text} is {written_like(d, real)}, not {d.text}."
+    yield finding_at("difference", d, message, meant=real, others=[*paid, *earned], probability=0.87)

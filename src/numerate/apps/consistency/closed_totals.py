@@ -147,8 +147,8 @@ def closed_part(sentence: Sentence) -> Iterator[Finding]:
     values = values_of(sentence)
     if len(values) != 3 or _NOT_PART.search(_MADE_UP.sub(" ", sentence.skeleton)):
         return
-    shares = [each for each in values if each.group == "percent"]
-    others = [each for each in values if each.group in ("plain", "money", "ratio", "other")]
+    shares = [each for each in values if each.group == "percent" or _is_fraction(each)]
+    others = [each for each in values if each.group in ("plain", "money", "ratio", "other") and each not in shares]
     if len(shares) != 1 or len(others) != 2 or not others[0].comparable(others[1]):
         return
     p, part, whole = shares[0], *sorted(others, key=lambda each: each.value)
@@ -162,14 +162,24 @@ def closed_part(sentence: Sentence) -> Iterator[Finding]:
             or _WHOLE_FIRST.search(context_of(sentence, whole)[0]) is not None
             or _THEREOF.search(sentence.between(whole, part)) is not None
         )
-    if not is_part or not _SHARE_WORD.match(context_of(sentence, p)[1]):
+    if not is_part or not (_is_fraction(p) or _SHARE_WORD.match(context_of(sentence, p)[1])):
+        return
+    if _is_fraction(p) and p.start > part.start:
         return
     real = part.value / whole.value
-    blur = 1.2 * p.half + 0.002 + real * (blur_of(part) / part.value + blur_of(whole) / whole.value)
+    blur = (0.04 if _is_fraction(p) else 1.2 * p.half + 0.002) + real * (blur_of(part) / part.value + blur_of(whole) / whole.value)
     if any(abs(each - p.value) <= blur for each in (real, 1 - real)) or not 0.4 < p.value / real < 2.5:
         return
-    message = f"{plain(part.value)} of {plain(whole.value)} are {written_like(p, real)}, not {p.text}."
-    yield finding_at("percent", p, message, meant=real, others=[part, whole], probability=0.87)
+    meant = f"{real:.0%}" if _is_fraction(p) else written_like(p, real)
+    message = f"{plain(part.value)} of {plain(whole.value)} are {meant}, not {p.text}."
+    yield finding_at(
+        "percent", p, message, meant=None if _is_fraction(p) else real, others=[part, whole], probability=0.87
+    )
+
+
+def _is_fraction(quantity: Quantity) -> bool:
+    """Whether it is a fraction in words: `two thirds`."""
+    return quantity.group == "plain" and 0 < quantity.value < 1 and quantity.text[:1].isalpha()
 
 
 _SHARE_BEFORE = re.compile(

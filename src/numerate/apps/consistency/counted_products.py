@@ -33,12 +33,13 @@ _ALL_BEFORE = re.compile(
     r" (?:(?:an?|the|some|up|to|us|you|it|about|exactly|only|just|daily|total|[a-z]+ dose) ){0,3}(?:of )?$|[:=(] ?$|, (?:an? )?$"
 )
 _OTHER = re.compile(
-    r"\b(?:plus|includ\w+|shipping|tax|vat|discount|after|before|of which|left|more than|less than|averag\w*|between|rose"
+    r"\b(?:plus|includ\w+|shipping|tax|vat|discount|after|before|of which|left over|(?:is|are|was|were) left|more than|less than|averag\w*|between|rose"
     r"|fell|up to|bonus|than|against|share of|while|but|won|beat|since|remain\w*|minimum|maximum|at least|respectively|up"
     r"|down|instead|compared|other|another|extra|additional|further|save|saves|saved|net|if|budget|compared|first|last"
     r"|over|about|nearly|almost|some|most|older|younger|record|sold for|loss|losses|profit|income|earned|quarter)\b|%"
 )
 _AND = re.compile(r"\band\b(?! (?:paid|cost|made|came|used|needed|earned|raised|received)\b)|\bwith\b")
+_SHARED_OUT = re.compile(r"\b(?:equally|evenly|divided|shared|split|distributed)\b")
 _LEAST = 2
 
 
@@ -55,7 +56,9 @@ def counted_products(sentence: Sentence) -> Iterator[Finding]:
         return
     for one, whole in itertools.permutations(amounts):
         size = _in_unit(one, whole)
-        if size is None or not _is_one(sentence, one, counts) or not _ALL_BEFORE.search(context_of(sentence, whole)[0]):
+        if size is None or not _is_one(sentence, one, counts) or not (
+            _SHARED_OUT.search(sentence.skeleton) or _ALL_BEFORE.search(context_of(sentence, whole)[0])
+        ):
             continue
         if _is_one_of(sentence, whole) or _AND.search(sentence.between(one, whole)):
             continue

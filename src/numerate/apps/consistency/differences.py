@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from numerate.apps.consistency.base import Rule, finding_at, matches, rules, written_like
 from numerate.apps.consistency.changes import change_findings
 from numerate.apps.consistency.closed import FLIGHT, closed_difference, closed_span
-from numerate.apps.consistency.closed_changes import closed_ages, closed_margin
+from numerate.apps.consistency.closed_changes import closed_ages, closed_balance, closed_margin
 from numerate.apps.consistency.difference_patterns import (
     CLOCKS,
     LIVES,
@@ -100,6 +100,7 @@ class Differences(Rule):
                     yield from self._score(sentence, match)
             yield from closed_margin(sentence)
         yield from closed_ages(sentence)
+        yield from closed_balance(sentence)
 
     def _spans(self, sentence: Sentence) -> Iterable[Finding]:
         told = list(spans_of(sentence))

@@ -153,7 +153,9 @@ def _found(target: Quantity, expected: float, slack: float, text: str, others: l
     slack += (
         target.slack if is_hedged else target.half * (1.0 if target.group != "plain" or target.half != 0.5 else 0.0)
     )
-    if abs(target.value - expected) <= slack + 1e-9 * expected or not 0.4 < target.value / expected < 2.5:
+    ratio = target.value / expected
+    is_slip = any(abs(ratio / each - 1) < 1e-6 for each in (0.01, 0.1, 10, 100)) and expected >= 20
+    if abs(target.value - expected) <= slack + 1e-9 * expected or not (0.4 < ratio < 2.5 or is_slip):
         return
     message = f"{text} = {plain(expected)}, not {target.text}."
     yield finding_at("product", target, message, meant=expected, others=others, probability=0.9)
@@ -263,7 +265,7 @@ def _sized(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
         expected *= each.value * (measure.factors[0] if measure is not None else 0.0)
         blur += (each.slack / each.value) ** 2 if each.value else 0.0
     # Whole metres are rounded, but the sides hardly all to one side.
-    exact = 0.25 if re.search(r"\bi\.e\b|that is|=|equal|which is|making|giving", match["gap"]) else 0.6
+    exact = 0.15 if re.search(r"\bi\.e\b|that is|=|equal|which is|making|giving", match["gap"]) else 0.6
     slack = expected * (exact * math.sqrt(blur) + 0.012) + min(t.last_place / 2, 0.03 * expected)
     yield from _found(t, expected, min(slack, 0.2 * expected), " x ".join(each.text for each in sides), sides)
 

@@ -55,10 +55,10 @@ _PAIRS = [
 _ENDS = [("initial", "final"), ("before", "after"), ("opening", "closing")]
 """Ends that have a difference, of which either may be the larger."""
 _CHANGE = re.compile(
-    r"\b(?:change|diff\w*|growth|years|duration|net|margin|delta|gd|\+/-|increase)\b|%|Δ|±", re.IGNORECASE
+    r"\b(?:change|diff\w*|growth|years|duration|net|margin|delta|gd|\+/-|increase|drop|loss|gain|decrease|reduction)\b|%|Δ|±", re.IGNORECASE
 )
 _LENGTH = re.compile(
-    r"\b(?:years?|duration|days|months|hours|length|age|difference|diff|change|range|spread|used|consumed|taken)\b",
+    r"\b(?:years?|duration|days|months|hours|length|age|difference|diff|change|range|spread|used|consumed|taken|drop|loss|gain|decrease|reduction|rise|fall)\b",
     re.IGNORECASE,
 )
 _GROWTH = re.compile(r"\b(?:growth|change|increase|yoy|gain|delta)\b|[+±Δ]", re.IGNORECASE)
@@ -181,6 +181,15 @@ def _known_by_name(table: NumberTable, columns: list[int]) -> Iterator[Candidate
                 yield Candidate(
                     "points", target, (won[0], drawn[0]), text, weighted(won[0], worth, drawn[0]), is_told=True
                 )
+        for source in columns if table.is_percent(target) else ():
+            counts = table.values[: len(table.values), source]
+            known = np.isfinite(counts)
+            known[table.total_rows] = False
+            whole = float(counts[known].sum())
+            if source != target and not table.is_percent(source) and whole > 0 and (counts[known] >= 0).all():
+                text = f"{name[target]} = 100 x {name[source]} / {whole:g}"
+                exact = weighted(source, 100 / whole, None)
+                yield Candidate("percentage", target, (source,), text, exact, -1.0, is_told=True)
         share = _PERCENT_OF.search(name[target])
         if share is None or float(share[1]) == 0:
             continue

@@ -31,8 +31,9 @@ _LENGTH = frozenset({"length"})
 _WHAT: dict[str, tuple[str, frozenset[str], str]] = {
     "weigh": (r"\bweigh(?:s|ed|ing|ed in at|s in at)? ", frozenset({"mass", "force"}), "a weight"),
     "weight": (r"\b(?:weight|mass)" + _IS, frozenset({"mass", "force", "energy", "pressure"}), "a weight"),
-    "height": (r"\b(?:height|altitude|elevation)" + _IS,
+    "height": (r"\bheight" + _IS,
                frozenset({"length", "angle", "time", "pressure"}), "a height"),
+    "altitude": (r"\b(?:altitude|elevation)" + _IS, frozenset({"length", "angle", "pressure"}), "a height"),
     "length": (r"\blength" + _IS, frozenset({"length", "time", "data", "angle"}), "a length"),
     "covered": (r"\b(?:covered|ran|swam|cycled|walked|covering) (?:a|the) (?:total )?distance of ",
                 _LENGTH, "a distance"),
@@ -70,7 +71,8 @@ _WHAT: dict[str, tuple[str, frozenset[str], str]] = {
         frozenset({"volume", "mass", "energy", "time", "data"}), "a volume",
     ),
     "took": (
-        r"\b(?:flight|journey|trip|drive|race|game|meeting|voyage|ride|construction|concert|lecture) (?:took|takes) ",
+        r"\b(?:flight|journey|trip|drive|race|game|meeting|voyage|ride|construction|concert|lecture|hike|walk|crossing|hearing"
+        r"|operation|procedure|exam|session|recovery|commute|climb|tour|ascent|repair|installation|delivery) (?:took|takes) ",
         frozenset({"time", "volume", "energy", "mass"}), "a duration",
     ),
     "drank": (r"\b(?:drank|drinks?|drinking|poured|pour) ", frozenset({"volume", "mass", "energy"}), "a volume"),
@@ -99,7 +101,7 @@ _BEFORE = re.compile(
     + _HEDGE
     + slot("q", UNIT)
 )
-_CONTINUED = re.compile(r" ?(?:of |per |a (?:year|day|second|minute|hour)|/|\([^)]*\) ?(?:per|a|/))")
+_CONTINUED = re.compile(r"['’]| ?(?:of |per |a (?:year|day|second|minute|hour)|/|\([^)]*\) ?(?:per|a|/))")
 _POURED = re.compile(
     r" of (?:water|milk|beer|wine|juice|tea|coffee|oil|fuel|blood|petrol|gas|air"
     r"|cement|sand|flour|rice|sugar|grain|salt|soil)\b(?! column)"
