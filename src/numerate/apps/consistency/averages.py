@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, plain, rules
 from numerate.apps.consistency.quantities import COUNT, MONEY, PERCENT, UNIT, YEAR, one, slot
+from numerate.apps.consistency.stated_results import stated_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -57,7 +58,7 @@ _YEARS = re.compile(
     rf":(?:, | and |, and ){one(YEAR)})+)\)"
 )
 _NAMED = re.compile(
-    rf"(?P<lead>^|[a-z,] ){slot('n', COUNT)}(?P<noun> (?:[a-z-]+ ){{0,2}}?[a-z-]{{3,}}s)(?P<gap>),? ?(?:[,(:–—]|namely)(?: namely)? ?"
+    rf"(?P<lead>^|[a-z,] ){slot('n', COUNT)}(?: of (?:the|its|their|these))?(?P<noun> (?:[a-z-]+ ){{0,2}}?[a-z-]{{3,}}s)(?P<gap>),? ?(?:[,(:–—]|namely)(?: namely)? ?"
     r"(?P<items>[^.;:()\ue000-\uf8ff]{5,120}?,? and [^.;:,()\ue000-\uf8ff]{3,30}?)(?P<how>,|\)|$|\.)"
 )
 _LOOSE = re.compile(
@@ -92,6 +93,7 @@ class Averages(Rule):
                 yield from _mean(sentence, match)
         for match in _EACH.finditer(skeleton):
             yield from _shared_out([sentence.get(match, name) for name in "xyz"], match["one"] + match["other"])
+        yield from stated_mean(sentence)
         values = [each for each in sentence.quantities if each.group in ("plain", "money")]
         if (
             len(values) == len(sentence.quantities) == 3

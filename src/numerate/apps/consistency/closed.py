@@ -51,7 +51,7 @@ _MOVED = (
 _MORE = (
     r"more|higher|greater|larger|above|better|bigger|longer|heavier|taller|faster|older|wider|deeper|less"
     r"|lower|fewer|smaller|below"
-    r"|shorter|lighter|cheaper|younger|slower|narrower|up|down|ahead|behind|clear|adrift|short"
+    r"|over (?:the|its|their|last)|under (?:the|its|their)|shorter|lighter|cheaper|younger|slower|narrower|up|down|ahead|behind|clear|adrift|short"
 )
 _HEDGE = r"(?:(?:by|about|around|approximately|roughly|some|only|just|a|an|the|another|exactly) )*"
 _BEFORE = re.compile(
@@ -216,7 +216,7 @@ def closed_factor(sentence: Sentence) -> Iterator[Finding]:
     if (
         factor is None
         or not (verb or (word == "twice" and found[0]["as"]) or found[0]["as"])
-        or _OTHER.search(sentence.skeleton)
+        or _OTHER.search(sentence.skeleton.replace("many as the", "").replace("much as the", ""))
     ):
         return
     if (a.unit is None and not verb and (found[0]["as"] is None or min(a.value, b.value) < 10)) or _NOT_TIMES.search(sentence.skeleton):
@@ -362,7 +362,8 @@ _SPAN_CUE = re.compile(
     r"\b(?:took|takes|taking|last(?:ed|s|ing)?(?: for)?|spann(?:ed|ing)|(?:period|term|total|span|journey"
     r"|trip|stretch|duration|ride|reign|tenure|career|gap|interval) of"
     r"|(?:after|for|following|over) an? [a-z]+ of|open for|after|i\.e\.,?|that is,?|or"
-    r"|so [a-z ]{0,24}) (?:an? |the |a full |exactly |in )?$"
+    r"|(?:ran|runs|been [a-z]+ing|operated|served|reigned|ruled|existed|continued|lasting|in (?:use|office|service|operation"
+    r"|power)) for|so [a-z ]{0,24}) (?:an? |the |a full |exactly |in )?$"
 )
 _SPAN_END = re.compile(r"\s*(?:[.,;)]|$|(?:later|afterwards|apart|long|in all|in total|altogether|to [a-z]+)\b)")
 _SPAN_BEHIND = re.compile(r" (?:later|afterwards|apart|in all|in total|altogether|long)\b")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numerate.apps.consistency.quantities import Sentence
     from numerate.apps.findings import Finding
 
-__all__ = ["closed_ages", "closed_balance", "closed_growth", "closed_margin", "closed_stock", "closed_times"]
+__all__ = ["closed_ages", "closed_balance", "closed_fraction", "closed_growth", "closed_margin", "closed_stock", "closed_times"]
 
 _SEVERAL = re.compile(
     r"\b(?:while|whereas|but|although|respectively|per|each|every|both|including|of which|of whom|forecast|expected|basis"
@@ -216,3 +216,41 @@ def closed_balance(sentence: Sentence) -> Iterator[Finding]:
         return
     message = f"The difference of {paid[0].text} and {earned[0].text} is {written_like(d, real)}, not {d.text}."
     yield finding_at("difference", d, message, meant=real, others=[*paid, *earned], probability=0.87)
+
+
+_BY_PART = re.compile(
+    r"\b(?:(?P<down>fell|fallen|dropp?(?:ed|ing)?|cut|reduced|reducing|declined|decreased|shrank|shrunk|down|lowered|lost|slashed)"
+    r"|(?P<up>rose|risen|grew|grown|up|increased|raised|climbed|gained|jumped|expanded)) (?:by )?(?:an?|one)[ -]"
+    r"(?P<part>half|third|quarter|fifth|sixth|eighth|tenth)\b"
+    r"|\b(?:an?|one)[ -](?P<part2>third|quarter|fifth|sixth|eighth|tenth) (?P<how>more|less|fewer|higher|lower|larger|smaller"
+    r"|cheaper|longer|shorter)\b"
+)
+_PARTS = {"half": 2, "third": 3, "quarter": 4, "fifth": 5, "sixth": 6, "eighth": 8, "tenth": 10}
+_HEDGED = re.compile(r"\b(?:about|around|nearly|almost|roughly|over|more than|less than|at least|some|approximately|only) (?:an?|one|by)\b")
+
+
+def closed_fraction(sentence: Sentence) -> Iterator[Finding]:
+    """`up by a third on last year: 400 members, compared with 300 then`: two values and a fraction in words."""
+    text = sentence.text.lower()
+    found = list(_BY_PART.finditer(text))
+    if len(found) != 1 or _HEDGED.search(text) or _SEVERAL.search(text):
+        return
+    match = found[0]
+    values = [
+        each
+        for each in values_of(sentence)
+        if not (each.start - sentence.offset < match.end() and each.end - sentence.offset > match.start())
+    ]
+    if len(values) != 2 or not values[0].comparable(values[1]) or values[0].group != values[1].group:
+        return
+    low, high = sorted(values, key=lambda each: each.value)
+    if low.value <= 0 or any(each.hedge for each in values) or (high.unit is None and high.value < 10):
+        return
+    share = 1 / _PARTS[match["part"] or match["part2"]]
+    is_down = match["down"] is not None or match["how"] in ("less", "fewer", "lower", "smaller", "cheaper", "shorter")
+    real = 1 - low.value / high.value if is_down else high.value / low.value - 1
+    blur = 0.12 * share + (blur_of(low) + blur_of(high)) / low.value
+    if abs(real - share) <= blur or not 0.3 < real / share < 3:
+        return
+    message = f"{low.text} and {high.text} differ by {real:.0%}, not by {match['part'] or match['part2']}."
+    yield finding_at("percent", high, message, others=[low], probability=0.87)

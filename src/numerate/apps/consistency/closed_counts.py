@@ -154,7 +154,7 @@ _AT_PRICE = re.compile(
 )
 _MAKES = re.compile(
     r"\b(?:total\w*|in all|altogether|giving|gives?|makes?|making|mak|cost|costs|came to|comes to|so|is"
-    r"|amount\w*|takes?|took|earn\w*|paid|pays?|contain\w*"
+    r"|amount\w*|add(?:s|ed)? up|takes?|took|earn\w*|paid|pays?|contain\w*"
     r"|holds?|raise[sd]?|brings?|worth|sum|equals?)\b"
 )
 _NOT_PRODUCT = re.compile(

@@ -26,7 +26,7 @@ _TOTAL_BEFORE = re.compile(
     r"\b(?:total(?:s|led|ed|ling|ing)?|sum|altogether|in all|in total|together|combined|overall|add(?:s|ed|ing)? up to"
     r"|amount(?:s|ed|ing)? to|(?:came|comes?|coming|bringing|brings|brought)(?: [a-z]+){0,4} to|making|makes|giving"
     r"|gives?"
-    r"|(?:for|,) an? [a-z]+ of|for (?:an? )?(?:(?:group|combined|joint|overall|total|company|annual|full-year|net|gross)"
+    r"|(?:for|,) an? (?:[a-z]+ ){1,3}of|for (?:an? )?(?:(?:group|combined|joint|overall|total|company|annual|full-year|net|gross)"
     r" )+[a-z]+ of|tally of|these|all)(?: (?:of|to|is|was|the|an?|it|up|at|[a-z]+ of|[a-z]+))?[:,]? $"
     r"|(?:,|;|:| [–—-]) (?:so|thus|hence|therefore)(?: [a-z]+){0,4} $|\b(?:amount due|bill|sum|invoice) (?:is|was"
     r"|came to|comes to) $"
@@ -148,7 +148,7 @@ def closed_part(sentence: Sentence) -> Iterator[Finding]:
     if len(values) != 3 or _NOT_PART.search(_MADE_UP.sub(" ", sentence.skeleton)):
         return
     shares = [each for each in values if each.group == "percent" or _is_fraction(each)]
-    others = [each for each in values if each.group in ("plain", "money", "ratio", "other") and each not in shares]
+    others = [each for each in values if each.group in ("plain", "money", "ratio", "other", "unit") and each not in shares]
     if len(shares) != 1 or len(others) != 2 or not others[0].comparable(others[1]):
         return
     p, part, whole = shares[0], *sorted(others, key=lambda each: each.value)
@@ -162,7 +162,9 @@ def closed_part(sentence: Sentence) -> Iterator[Finding]:
             or _WHOLE_FIRST.search(context_of(sentence, whole)[0]) is not None
             or _THEREOF.search(sentence.between(whole, part)) is not None
         )
-    if not is_part or not (_is_fraction(p) or _SHARE_WORD.match(context_of(sentence, p)[1])):
+    before, behind = context_of(sentence, p)
+    is_share = _SHARE_WORD.match(behind) or (behind.startswith(" of ") and _SHARE_BEFORE.search(before))
+    if not is_part or not (_is_fraction(p) or is_share):
         return
     if _is_fraction(p) and p.start > part.start:
         return
@@ -183,7 +185,7 @@ def _is_fraction(quantity: Quantity) -> bool:
 
 
 _SHARE_BEFORE = re.compile(
-    r"(?:\b(?:or|i\.e\.,?|that is,?|representing|equal to|equivalent to|a share of|making up|represents?"
+    r"(?:\b(?:or|i\.e\.,?|that is,?|covering|covers|covered|meeting|met|supplying|representing|equal to|equivalent to|a share of|making up|represents?"
     r"|represented|accounts? for|accounted for|made up|makes up|is|was|equals)|,|\() $"
 )
 _NOT_SHARE = re.compile(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from numerate.apps.consistency.base import finding_at, plain
 from numerate.apps.consistency.closed import context_of, values_of
 from numerate.numerals.unit_factors import converted
+from numerate.numerals.unit_tables import UNITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,11 +23,12 @@ if TYPE_CHECKING:
 __all__ = ["counted_products"]
 
 _ONE_BEHIND = re.compile(
-    r" ?(?:(?:[a-z'’-]+ ){0,2}?(?:each|apiece|a piece)\b|(?:[a-z'’-]+ )?(?:per|an?|every|for each|/) ?(?P<per>[a-z]{3,}))"
+    r" ?(?:(?:[a-z'’-]+ ){0,2}?(?:each|apiece|a piece)\b|(?:[a-z'’-]+ )?(?:per|an?|every|for each(?: of (?:the|its|these))?|/) ?(?P<per>[a-z]{3,}|m²|m2|m³|m3|km|kg|ha|l\b))"
+    r"|,? for each of (?:the|its|these|those) "
 )
 _GROUPS = re.compile(r"^ [a-z'’-]*(?:s|pieces|servings|doses|people|children)(?: [a-z'’-]+)? of (?:an? |the )?$")
 _ALL_BEFORE = re.compile(
-    r"\b(?:total\w*|in all|altogether|comes? to|came to|makes?|making|made|giving|gives?|amount\w*|cost\w*|is|was|are|were|or"
+    r"\b(?:total\w*|add(?:s|ed|ing)? up|in all|altogether|comes? to|came to|makes?|making|made|giving|gives?|amount\w*|cost\w*|is|was|are|were|or"
     r"|so|thus|hence|i\.e\.,?|that is,?|for|paid|pays?|pay|earn\w*|earning|worth|uses?|used|using|needs?|requires?|holds?"
     r"|from|dose of|sum of|capacity of|length of|weigh\w*|spent|spends?|receiv\w+|raised?|yield\w*|produc\w+|contain\w*"
     r"|deliver\w*|supply|supplies|bill of|company|them|us|him|her|of)"
@@ -34,12 +36,13 @@ _ALL_BEFORE = re.compile(
 )
 _OTHER = re.compile(
     r"\b(?:plus|includ\w+|shipping|tax|vat|discount|after|before|of which|left over|(?:is|are|was|were) left|more than|less than|averag\w*|between|rose"
-    r"|fell|up to|bonus|than|against|share of|while|but|won|beat|since|remain\w*|minimum|maximum|at least|respectively|up"
+    r"|fell|(?<!adds )(?<!add )(?<!added )up to|bonus|than|against|share of|while|but|won|beat|since|remain\w*|minimum|maximum|at least|respectively|(?<!adds )(?<!add )(?<!added )up"
     r"|down|instead|compared|other|another|extra|additional|further|save|saves|saved|net|if|budget|compared|first|last"
     r"|over|about|nearly|almost|some|most|older|younger|record|sold for|loss|losses|profit|income|earned|quarter)\b|%"
 )
 _AND = re.compile(r"\band\b(?! (?:paid|cost|made|came|used|needed|earned|raised|received)\b)|\bwith\b")
 _SHARED_OUT = re.compile(r"\b(?:equally|evenly|divided|shared|split|distributed)\b")
+_SQUARES = {"m²": "m^2", "m2": "m^2", "m³": "m^3", "m3": "m^3"}
 _LEAST = 2
 
 
@@ -50,9 +53,14 @@ def counted_products(sentence: Sentence) -> Iterator[Finding]:
         return
     amounts = [each for each in values if each.unit is not None and each.group in ("unit", "money")]
     counts = [each for each in values if each.unit is None and each.group in ("plain", "other")]
+    money = [each for each in amounts if each.group == "money"]
+    if len(money) == 2 and len(amounts) > 2:
+        # `80 m² at €12 per m²`, `€40 for each of the 25 days`
+        counts += [each for each in amounts if each.group == "unit"]
+        amounts = money
     if len(amounts) != 2 or len(counts) != len(values) - 2 or any(each.hedge or each.value <= 0 for each in values):
         return
-    if any(each.value != int(each.value) or each.value < _LEAST for each in counts):
+    if any((each.unit is None and each.value != int(each.value)) or each.value < _LEAST for each in counts):
         return
     for one, whole in itertools.permutations(amounts):
         size = _in_unit(one, whole)
@@ -86,7 +94,7 @@ def _product(some: tuple[Quantity, ...]) -> float:
 
 
 def _in_unit(one: Quantity, whole: Quantity) -> float | None:
-    if one.unit == whole.unit:
+    if one.unit == whole.unit or (one.unit or "").partition("/")[0] == whole.unit:
         return one.value
     if one.group == "money" or whole.group == "money":
         return None
@@ -102,11 +110,16 @@ def _is_one_of(sentence: Sentence, quantity: Quantity) -> bool:
 
 def _is_one(sentence: Sentence, one: Quantity, counts: list[Quantity]) -> bool:
     """Whether the amount is that of one thing: `15 g each`, `$0.35 a share` of shares, `24 bags of 15 kg`."""
-    before, behind = context_of(sentence, one)
+    behind = context_of(sentence, one)[1]
+    per_unit = (one.unit or "").partition("/")[2]
+    if per_unit and any(each.unit == per_unit for each in counts):
+        return True
     match = _ONE_BEHIND.match(behind)
     if match is not None:
         per = match["per"]
         if per is None or per in ("day", "hour", "week", "month", "year", "night"):
+            return True
+        if any(each.unit is not None and each.unit in (UNITS.get(per), _SQUARES.get(per)) for each in counts):
             return True
         nouns = [context_of(sentence, each)[1].strip() for each in counts]
         return any(re.match(rf"(?:[a-z'’-]+ )?{re.escape(per[:5])}", noun) for noun in nouns)

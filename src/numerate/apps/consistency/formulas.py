@@ -14,6 +14,7 @@ __all__ = [
     "flow_of",
     "growth_of",
     "mean_of",
+    "signed_sum",
     "growth_of_rows",
     "product_of",
     "quotient_of",
@@ -92,6 +93,16 @@ def flow_of(incoming: int, outgoing: int, target: int) -> Formula:
         moved = np.nan_to_num(values[:, incoming]) - np.nan_to_num(values[:, outgoing])
         half = halves[:, incoming] + halves[:, outgoing] + halves[:, target]
         return _shifted(values[:, target], 1) + moved, np.where(half < 1.0, half, 0.0)
+
+    return formula
+
+
+def signed_sum(terms: tuple[int, ...], signs: tuple[int, ...]) -> Formula:
+    """Columns added and subtracted: opening + credits - debits."""
+
+    def formula(values: np.ndarray, halves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        half = halves[:, terms].sum(1)
+        return values[:, terms] @ np.array(signs, dtype=float), np.where((halves[:, terms] < 0.5).any(1), half, 0.0)
 
     return formula
 

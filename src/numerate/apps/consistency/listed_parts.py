@@ -35,16 +35,19 @@ _WHOLE_OF = re.compile(r"(?:^|[,;:] )(?:of|among|out of) (?:(?:the|all|these|tho
 _IN_GAMES = re.compile(r"\b(?:in|from|over|across|of) (?:(?:the|all|its|their|his|her|those|these) )*$")
 _RESULTS = re.compile(r" (?:wins?|losses|loss|draws?|defeats?|ties|victories|victory|no-results?)\b")
 _VERB = re.compile(
-    r"^(?: [a-z'’-]+){1,6}?(?: [–—-]|:|,| \(|,? (?:namely|i\.e\.,?|that is,?|made up of|consisting of|comprising|with"
+    r"^(?: (?:breaks?|broke|splits?|falls?|divides?|went|goes) (?:down )?(?:into|as|between|among|to) $)|"
+    r"^(?: [a-z'’-]+){1,6}?(?: [–—-]|:|;|,| \(|,? (?:namely|i\.e\.,?|that is,?|made up of|consisting of|comprising|with"
     r"|composed of|split into|divided into|broken down into))(?: (?:the|an?|into|of|as|follows:))* ?(?:[a-z'’-]+ ){0,3}$"
 )
+_DOWN = re.compile(r"^ (?:breaks?|broke|splits?|falls?|divides?) (?:down )?(?:into|as|between|among)\b")
+_BROKEN = re.compile(r"\b(?:breaks?|broken?|broke) down\b|\bmade up of\b")
 _COLON = re.compile(r"(?::| [–—-]| \(|\bnamely|\bi\.e\.,?|\bthat is,?)(?: [a-z'’-]+){0,4} ?$|\($")
 _AFTER = re.compile(
     r"^ ?(?:(?P<how>in|at|from|for|to|by|on|under|over|with|against|as|of|into|aged|via|through|during|before|after"
     r"|were|are|was|is|had|have|did|went|came|live|work|chose|voted|said|will)\b|(?P<noun>[a-z'’-]+))"
 )
 _OVERLAP = re.compile(
-    r"\b(?:had|have|has|having|speak\w*|spoke|own\w*|lik\w*|play\w*|stud\w*|report\w*|us(?:e|ed|es|ing)|experienced|kn[eo]w"
+    r"\b(?:had|have|has|having|speak\w*|spoke|owns|owned|lik\w*|play\w*|stud\w*|report\w*|us(?:e|ed|es|ing)|experienced|kn[eo]w"
     r"|visited|read|suffered|complained|mentioned|said|cited|drank|watched|showed|received|contain\w*|with|goals?|assists?)\b"
 )
 _OPPOSITES = (
@@ -67,6 +70,10 @@ MOST_PARTS = 8
 def listed_parts(sentence: Sentence) -> Iterator[Finding]:
     """The largest number is a whole, and all others of its kind are a list of its parts."""
     values = [each for each in values_of(sentence) if each.group != "percent"]
+    if values and {each.unit is None for each in values} == {True, False}:
+        # `12 tracks, seven on side A and five on side B, and lasts 41 minutes`
+        counts = [each for each in values if each.unit is None]
+        values = counts if len(counts) > 2 and values[: len(counts)] == counts else values
     if not 3 <= len(values) <= MOST_PARTS + 2:
         return
     total = max(values, key=lambda each: each.value)
@@ -93,7 +100,7 @@ def listed_parts(sentence: Sentence) -> Iterator[Finding]:
     gaps = [sentence.between(one, other) for one, other in itertools.pairwise(parts)]
     if not all(_SEPARATOR.search(gap) for gap in gaps) or any("." in gap.replace("i.e.", "") for gap in gaps):
         return
-    begin = skeleton[_place(sentence, total) :]
+    begin = _BROKEN.sub(" ", skeleton[_place(sentence, total) :])
     if _OPEN.search(begin) or any(_NUMBERED.search(each.before.lower()) for each in values):
         return
     if (whole < total.value and _UNNAMED.search(named)) or _OF_THE.search(named):
@@ -112,6 +119,7 @@ def listed_parts(sentence: Sentence) -> Iterator[Finding]:
     else:
         complete = _VERB.match(_without(first, containers)) is not None and (
             bool(containers)
+            or _DOWN.match(first) is not None
             or _COLON.search(first) is not None
             or exclusive
             or (len(parts) > 1 and _are_parallel(sentence, parts))

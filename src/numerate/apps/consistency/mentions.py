@@ -31,7 +31,7 @@ _AT = re.compile(
 )
 _ADJECTIVE = re.compile(
     rf"\b(?:is|was|stands|the|this|at|standing|measuring) {_HEDGE}{slot('q', UNIT)} (?P<noun>tall|long|wide"
-    r"|deep|high)\b"
+    r"|deep|high|across)\b"
 )
 _ADJECTIVE_BEFORE = re.compile(
     rf"\b(?:the|this|its) {slot('q', UNIT)}[ -](?P<noun>tall|long|wide|deep|high)[ -](?P<thing>[a-z]{{4,}})\b"
@@ -93,6 +93,7 @@ NOUNS = {
     "establishment": "established",
     "incorporation": "incorporated",
     "birth": "born",
+    "across": "diameter",
     "tallest": "height",
     "highest": "height",
     "longest": "length",
@@ -168,7 +169,7 @@ class Mention:
     """Whether the subject of the sentence has the quantity: `the tunnel is 9 km long`."""
 
 
-_SIZES = ("tall", "long", "wide", "deep", "high")
+_SIZES = ("tall", "long", "wide", "deep", "high", "across")
 _PATTERNS = (
     (_OF, ANY, (" of ",)),
     (_WAS, ANY, (" is ", " was ", " were ", " total", " reached ")),

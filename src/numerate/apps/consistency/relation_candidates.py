@@ -22,6 +22,7 @@ from numerate.apps.consistency.formulas import (
     quotient_of,
     running_total,
     scaled_by,
+    signed_sum,
     sum_from_top,
     sum_of,
     weighted,
@@ -72,6 +73,8 @@ _LEAGUE = re.compile(r"pts\.?|points", re.IGNORECASE)
 _DEDUCTED = re.compile(r"deduct|penalt|bonus|adjust", re.IGNORECASE)
 _PERCENT_OF = re.compile(r"(?:%|percent|share) of (?:n ?= ?)?(\d+)\b", re.IGNORECASE)
 _MEAN = re.compile(r"\b(?:average|mean|avg\.?)\b", re.IGNORECASE)
+_STOCK_START = re.compile(r"\b(?:opening|start\w*|begin\w*|initial|previous|before|old|brought forward)\b", re.IGNORECASE)
+_STOCK_END = re.compile(r"\b(?:closing|end\w*|final|current|after|now|balance|new|carried forward|stock)\b", re.IGNORECASE)
 _REDUCED = re.compile(r"\b(?:discount|rebate|reduction|off|loss|waste|shrinkage)\b", re.IGNORECASE)
 _RAISED = re.compile(r"\b(?:tax|vat|markup|mark-up|surcharge|interest|margin|increase|rise|raise)\b", re.IGNORECASE)
 _IN = re.compile(
@@ -88,7 +91,8 @@ _YEAR = re.compile(r"\b[12]\d{3}\b")
 _COUNTED = re.compile(r"\b(?:quantity|qty|count|units|hours|pieces|number|sold|items)\b", re.IGNORECASE)
 _PRICED = re.compile(r"\b(?:price|rate|cost|fee|wage|each|per)\b", re.IGNORECASE)
 _TO_PAY = re.compile(r"\b(?:amount|total|cost|revenue|sum|sales|pay|value|charge|subtotal)\b", re.IGNORECASE)
-_WHOLE = re.compile(r"\b(?:total|sum|all|points|pts|played|p|gp|games|matches|year|amount|overall)\b", re.IGNORECASE)
+_WHOLE = re.compile(r"\b(?:total|sum|all|points|pts|played|p|gp|games|matches|year|amount|overall|persons|people|members|size|staff|employees|pupils|students|population|both"
+    r"|combined|households?|votes|seats|headcount|gross|balance)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +164,15 @@ def _known_by_name(table: NumberTable, columns: list[int]) -> Iterator[Candidate
         for run in _runs(columns, columns.index(target)) if _MEAN.search(name[target]) else ():
             text = f"{name[target]} = mean of {', '.join(name[each] for each in run)}"
             yield Candidate("mean", target, run, text, mean_of(run), is_told=True)
+        for start in columns if _STOCK_END.search(name[target]) else ():
+            if start == target or not _STOCK_START.search(name[start]):
+                continue
+            for a, b in itertools.combinations([each for each in columns if each not in (start, target)], 2):
+                for signs in ((1, 1, -1), (1, -1, 1)):
+                    marks = [" + " if sign > 0 else " - " for sign in signs]
+                    text = f"{name[target]} = {name[start]}{marks[1]}{name[a]}{marks[2]}{name[b]}"
+                    formula = signed_sum((start, a, b), signs)
+                    yield Candidate("row-sum", target, (start, a, b), text, formula, is_told=True)
         for percent in columns:
             if percent == target or not table.is_percent(percent) or table.is_percent(target):
                 continue

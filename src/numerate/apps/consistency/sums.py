@@ -14,6 +14,7 @@ from numerate.apps.consistency.closed_totals import closed_opposites, closed_tot
 from numerate.apps.consistency.listed_parts import listed_parts
 from numerate.apps.consistency.parts import totals_of
 from numerate.apps.consistency.quantities import COUNT, MONEY, ORDINAL, UNIT, one, slot
+from numerate.apps.consistency.stated_results import stated_results
 from numerate.numerals.unit_factors import converted
 
 if TYPE_CHECKING:
@@ -185,6 +186,7 @@ class Sums(Rule):
         yield from closed_added(sentence)
         yield from listed_parts(sentence)
         yield from closed_stock(sentence)
+        yield from stated_results(sentence)
         for match in matches(skeleton, _AFTER + _BEFORE):
             yield from self._equal(sentence, match)
         for match in matches(skeleton, _OPPOSED):

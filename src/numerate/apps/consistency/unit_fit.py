@@ -89,6 +89,11 @@ _WHAT: dict[str, tuple[str, frozenset[str], str]] = {
         r"\b(?:rainfall|precipitation|snowfall)" + _IS,
         frozenset({"length", "volume", "time", "area", "speed"}), "a depth of rain",
     ),
+    "output": (
+        r"\b(?:power|electrical |maximum |rated )?output" + _IS,
+        frozenset({"power", "energy", "volume", "mass", "voltage", "current", "data", "frequency", "force", "speed"}),
+        "an output",
+    ),
     "event": (
         r"\b(?:concert|lecture|meeting|film|speech|show|war|match|ceremony|course|treatment|exam|lesson|strike|storm"
         r"|interview|operation|surgery|conference|festival) last(?:ed|s) (?:for )?",
@@ -113,11 +118,11 @@ _STEMS = (
     "ran ", "walked ", "drove ", "drives ", "flew ", "travel", "swam ", "cycled ", "hiked ",
     "jogged ", "rowed ", "sailed ", "marched ", "heated ", "cooled ", "warmed ", "boil", "melt", "freezes ",
     "bake", "frozen ",
-    "chilled ", "took ", "takes ", "drank ", "drink", "pour", "wind", "stands ", "stood ", "hold", "held", "contains ",
-    "pressure", "voltage", "frequency", "capacity", "rainfall", "precipitation", "snowfall",
+    "chilled ", "given", "add", "took ", "takes ", "drank ", "drink", "pour", "wind", "stands ", "stood ", "hold", "held", "contains ",
+    "output", "pressure", "voltage", "frequency", "capacity", "rainfall", "precipitation", "snowfall",
 )  # fmt: skip
 _WORDS = (
-    *(each.strip() for each in _STEMS), "take", "tall", "long", "wide", "deep", "high", "thick", "heavy",
+    *(each.strip() for each in _STEMS), "take", "tall", "long", "wide", "deep", "high", "thick", "heavy", " of ",
 )  # fmt: skip
 _ADJECTIVES = {
     "tall": (_LENGTH, "a height"), "long": (frozenset({"length", "time", "data", "angle"}), "a length"),
@@ -139,6 +144,10 @@ _AFTER = re.compile(
 _TAKES = re.compile(
     rf"\btakes? (?:[a-z]+ )?{_HEDGE}{slot('q', UNIT)} to (?P<what>walk|drive|reach|get|complete|finish|fly|read|cook"
     r"|travel|cross|climb|build|arrive)\b"
+)
+_AMOUNT = re.compile(
+    rf"{slot('q', UNIT)} of (?:saline|water|milk|beer|wine|juice|tea|coffee|oil|fuel|blood|petrol|diesel|flour|rice|sugar|butter"
+    r"|salt|cement|sand|stock|broth|cream|plasma|glucose|ethanol|solution|honey|cheese|chocolate|vinegar)\b(?! (?:column|bath))"
 )
 _IN_LENGTH = re.compile(rf"{slot('q', UNIT)} in (?P<what>{'|'.join(_MEASURES)})\b")
 
@@ -183,6 +192,12 @@ class UnitFit(Rule):
             yield from self._compared(sentence, match, *_ADJECTIVES[match["what"] or match["what2"]], name)
         for match in matches(skeleton, (((" take",), _TAKES),)):
             yield from self._compared(sentence, match, frozenset({"time", "energy", "volume", "length"}), "a duration")
+        for match in matches(skeleton, (((" of ",), _AMOUNT),)):
+            q = sentence.get(match, "q")
+            measured = dimension_name(q.unit or "")
+            if measured in ("temperature", "speed", "voltage", "frequency", "angle") and not q.text.endswith("°"):
+                message = f"{q.text} cannot be an amount: {q.unit} is a unit of {measured}."
+                yield finding_at("unit", q, message, unit=q.unit, measures=measured)
         for match in matches(skeleton, (((" in ",), _IN_LENGTH),)):
             yield from self._compared(sentence, match, *_MEASURES[match["what"]])
 

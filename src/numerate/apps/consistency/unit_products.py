@@ -83,7 +83,7 @@ def unit_products(sentence: Sentence) -> Iterator[Finding]:
         return
     x, y, z, expected = found[0]
     ratio = z.value / expected
-    slack = sum(each.half / each.value for each in (x, y, z) if each.half < 0.4 or each.value < 3) + 0.02
+    slack = sum(min(each.half / each.value, 0.05) for each in (x, y, z) if each.half < 0.4 or each.value < 10) + 0.02
     if abs(ratio - 1) <= slack or not (0.4 < ratio < 2.5 or (len(known) == 3 and _is_power_of_ten(ratio))):
         return
     message = f"{x.text} x {y.text} = {plain(expected)}, not {z.text}."
