@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, plain, rules
 from numerate.apps.consistency.quantities import COUNT, MONEY, PERCENT, UNIT, YEAR, one, slot
+from numerate.apps.consistency.stated_rates import stated_rates
 from numerate.apps.consistency.stated_results import stated_mean
 
 if TYPE_CHECKING:
@@ -80,12 +81,15 @@ class Averages(Rule):
     least = 3
 
     def wants(self, tally: Tally, text: str) -> bool:
-        """Three values and a word for their average."""
-        return tally.values > 2 and ("verag" in text or "mean" in text or "Mean" in text)
+        """Three values and a word for their average, or a period or thing for each."""
+        return tally.values > 2 and (
+            "verag" in text or "mean" in text or "Mean" in text or " per " in text or " a " in text or " each " in text
+        )
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Looks for lists with their mean, and for wholes that are shared out."""
         skeleton = sentence.skeleton
+        yield from stated_rates(sentence)
         if "averag" not in skeleton and "mean" not in skeleton:
             return
         for pattern in (_MEAN_BEHIND, _MEAN_BEFORE, _MEAN_OF):
@@ -193,7 +197,7 @@ class Ratios(Rule):
 
 
 _RATIO_OF = re.compile(
-    rf"\b(?:ratio|proportions?|relation)\b(?:[^.;\ue000-\uf8ff]|\.(?=\w)){{0,40}}?{slot('a', COUNT)}"
+    rf"\b(?:ratio|proportions?|relation|mix(?:ed)?|blend(?:ed)?|dilut\w+)\b(?:[^.;\ue000-\uf8ff]|\.(?=\w)){{0,40}}?{slot('a', COUNT)}"
     rf"(?: ?: ?| to |-to-){slot('b', COUNT)}"
     rf"|{slot('a2', COUNT)}(?: ?: ?| to |-to-){slot('b2', COUNT)} (?:[a-z]+[ -])?(?:[a-z]+ )?(?:ratio|proportion|mix(?:ture)?|split)\b"
 )
@@ -224,7 +228,7 @@ def _closed_ratio(sentence: Sentence) -> Iterator[Finding]:
         return
     real, given = c.value / d.value, a.value / b.value
     near = 0.04 + sum(each.half / each.value for each in (a, b) if each.half < 0.4)
-    near += 0.25 / c.value + 0.25 / d.value if c.unit is None else c.half / c.value + d.half / d.value
+    near += 0.25 / c.value + 0.25 / d.value if c.unit is None else 0.5 * (c.half / c.value + d.half / d.value)
     if any(abs(real / each - 1) <= near for each in (given, 1 / given)) or not (
         given / 3 < real < given * 3 or 1 / given / 3 < real < 3 / given
     ):

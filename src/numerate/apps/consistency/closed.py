@@ -366,7 +366,7 @@ _SPAN_CUE = re.compile(
     r"|power)) for|so [a-z ]{0,24}) (?:an? |the |a full |exactly |in )?$"
 )
 _SPAN_END = re.compile(r"\s*(?:[.,;)]|$|(?:later|afterwards|apart|long|in all|in total|altogether|to [a-z]+)\b)")
-_SPAN_BEHIND = re.compile(r" (?:later|afterwards|apart|in all|in total|altogether|long)\b")
+_SPAN_BEHIND = re.compile(r" (?:after (?:the|its|his|her|their|an?)|later|afterwards|apart|in all|in total|altogether|long)\b")
 _NOT_SPAN = re.compile(
     r"\b(?:born|died|which|who|ago|per|every|each|experience|first|last|next|another|previous|more than"
     r"|aged?|old|older|younger|sentence\w*|prison|contract|before|earlier|delay|late|early|within"
@@ -404,6 +404,8 @@ def closed_span(sentence: Sentence) -> Iterator[tuple[Quantity, Quantity, Quanti
         and not re.match(r" later,? (?:in|on|at)? ?$", sentence.between(d, b))
     ):
         return  # `operated on two days later and discharged on 10 March`
+    if behind.startswith(" after") and not behind.startswith(" afterwards") and not a.start < d.start < b.start:
+        return
     if behind.startswith((" later", " afterwards")) and (d.start < a.start or d.start - b.end > 45):
         return  # later than something else
     if d.start > max(a.start, b.start) and re.match(r" (?:later|afterwards),? [a-z]", behind):

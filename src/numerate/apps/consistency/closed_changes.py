@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain, written_like
 from numerate.apps.consistency.closed import blur_of, context_of, is_change, values_alike, values_of
-from numerate.apps.consistency.quantities import COUNT, slot
+from numerate.apps.consistency.quantities import COUNT, MONEY, UNIT, slot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from numerate.apps.consistency.quantities import Sentence
     from numerate.apps.findings import Finding
 
-__all__ = ["closed_ages", "closed_balance", "closed_fraction", "closed_growth", "closed_margin", "closed_stock", "closed_times"]
+__all__ = [
+    "closed_ages", "closed_balance", "closed_fraction", "closed_growth", "closed_margin", "closed_stock", "closed_taken",
+    "closed_times", "closed_way",
+]  # fmt: skip
 
 _SEVERAL = re.compile(
     r"\b(?:while|whereas|but|although|respectively|per|each|every|both|including|of which|of whom|forecast|expected|basis"
@@ -254,3 +257,64 @@ def closed_fraction(sentence: Sentence) -> Iterator[Finding]:
         return
     message = f"{low.text} and {high.text} differ by {real:.0%}, not by {match['part'] or match['part2']}."
     yield finding_at("percent", high, message, others=[low], probability=0.87)
+
+
+_WAY = re.compile(rf"\bfrom (?:[a-z]+ ){{0,3}}?{slot('a', COUNT + UNIT + MONEY)}(?: [a-z]+){{0,5}}? to (?:[a-z]+ ){{0,3}}?{slot('b', COUNT + UNIT + MONEY)}")
+_EXTRA = re.compile(r"\b(?:so|thus|therefore|hence),? (?:an?other|(?:a )?further)\b")
+_MEANS = re.compile(
+    r"(?:,|;|:|\(| –| —)? ?(?:so|thus|therefore|hence|i\.e\.,?|that is,?|or|which (?:is|means|makes)|meaning|making|giving|equal to"
+    r"|it|this)?(?: [a-z'’-]+){0,5}? (?:another|further|additional|extra|whole|full|difference of|gap of|way of|path of|by|total of"
+    r"|distance of) $|\b(?:i\.e\.,?|that is,?|equals|makes|so) (?:by )?(?:an? )?$"
+)
+
+
+def closed_way(sentence: Sentence) -> Iterator[Finding]:
+    """`deepened from 35 m to 52 m, so another 17 m had to be drilled`: two ends and the way between them."""
+    match = _WAY.search(sentence.skeleton)
+    values = values_of(sentence)
+    if match is None or len(values) != 3 or _SEVERAL.search(_EXTRA.sub(" ", sentence.skeleton)):
+        return
+    a, b = sentence.get(match, "a"), sentence.get(match, "b")
+    rest = [each for each in values if each not in (a, b)]
+    if len(rest) != 1 or rest[0].start < b.start or any(each.hedge for each in (a, b, *rest)):
+        return
+    d = rest[0]
+    if not (d.comparable(b) and (a.comparable(b) or a.unit is None)) or not _MEANS.search(sentence.between(b, d)):
+        return
+    real = abs(a.value - b.value)
+    slack = 2.02 * max(each.half for each in (a, b, d)) if d.unit is not None and d.group != "money" else 0.0
+    slack = slack if max(each.half for each in (a, b, d)) < 0.4 or d.value > 40 else min(slack, 1.01)
+    if real == 0 or abs(real - d.value) <= slack or not 0.3 < d.value / real < 3 or d.value in (a.value, b.value):
+        return
+    message = f"The difference of {a.text} and {b.text} is {written_like(d, real)}, not {d.text}."
+    yield finding_at("difference", d, message, meant=real, others=[a, b], probability=0.86)
+
+
+_TAKEN = re.compile(
+    rf"\b(?P<part>half|one half|a third|one third|two thirds|a quarter|one quarter|three quarters|a fifth|a tenth)"
+    rf" (?:of )?(?:the|its|all|their|his|her) (?P<q>\S)"
+)
+_SHARES = {
+    "half": 1 / 2, "one half": 1 / 2, "a third": 1 / 3, "one third": 1 / 3, "two thirds": 2 / 3, "a quarter": 1 / 4,
+    "one quarter": 1 / 4, "three quarters": 3 / 4, "a fifth": 1 / 5, "a tenth": 1 / 10,
+}  # fmt: skip
+_LEAVING = re.compile(r"\b(?:leav(?:es?|ing)|left|remain(?:s|ing|ed)?|rest)(?: [a-z'’-]+){0,3} ?$")
+
+
+def closed_taken(sentence: Sentence) -> Iterator[Finding]:
+    """`a third of the 90 litres has been used, leaving 60 litres`: a whole, a fraction in words, and what is left."""
+    text = sentence.text.lower()
+    match = _TAKEN.search(text)
+    if match is None or len(_TAKEN.findall(text)) != 1:
+        return
+    values = [each for each in values_of(sentence) if each.start - sentence.offset >= match.end() - 1]
+    if len(values) != 2 or not values[0].comparable(values[1]) or any(each.hedge or each.value <= 0 for each in values):
+        return
+    whole, z = values
+    if whole.start - sentence.offset - match.end() > 1 or not _LEAVING.search(context_of(sentence, z)[0]):
+        return
+    real = whole.value * (1 - _SHARES[match["part"]])
+    if any(abs(each - z.value) <= 0.03 * each + z.half for each in (real, whole.value - real)) or not 0.4 < z.value / real < 2.5:
+        return
+    message = f"{whole.text} less {match['part']} is {plain(real)}, not {z.text}."
+    yield finding_at("percent", z, message, meant=real, others=[whole], probability=0.86)

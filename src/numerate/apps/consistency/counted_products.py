@@ -35,7 +35,7 @@ _ALL_BEFORE = re.compile(
     r" (?:(?:an?|the|some|up|to|us|you|it|about|exactly|only|just|daily|total|[a-z]+ dose) ){0,3}(?:of )?$|[:=(] ?$|, (?:an? )?$"
 )
 _OTHER = re.compile(
-    r"\b(?:plus|includ\w+|shipping|tax|vat|discount|after|before|of which|left over|(?:is|are|was|were) left|more than|less than|averag\w*|between|rose"
+    r"\b(?:plus|includ\w+|shipping|tax|vat|discount|after (?![\ue000-\ue009])|before|of which|left over|(?:is|are|was|were) left|more than|less than|averag\w*|between|rose"
     r"|fell|(?<!adds )(?<!add )(?<!added )up to|bonus|than|against|share of|while|but|won|beat|since|remain\w*|minimum|maximum|at least|respectively|(?<!adds )(?<!add )(?<!added )up"
     r"|down|instead|compared|other|another|extra|additional|further|save|saves|saved|net|if|budget|compared|first|last"
     r"|over|about|nearly|almost|some|most|older|younger|record|sold for|loss|losses|profit|income|earned|quarter)\b|%"
@@ -64,8 +64,10 @@ def counted_products(sentence: Sentence) -> Iterator[Finding]:
         return
     for one, whole in itertools.permutations(amounts):
         size = _in_unit(one, whole)
-        if size is None or not _is_one(sentence, one, counts) or not (
-            _SHARED_OUT.search(sentence.skeleton) or _ALL_BEFORE.search(context_of(sentence, whole)[0])
+        named = _is_named(sentence, one, counts)
+        if size is None or not (named or _is_one(sentence, one, counts)) or not (
+            named
+            or _SHARED_OUT.search(sentence.skeleton) or _ALL_BEFORE.search(context_of(sentence, whole)[0])
         ):
             continue
         if _is_one_of(sentence, whole) or _AND.search(sentence.between(one, whole)):
@@ -84,6 +86,21 @@ def counted_products(sentence: Sentence) -> Iterator[Finding]:
         message = f"{terms} x {one.text} = {plain(expected)}, not {whole.text}."
         yield finding_at("product", whole, message, meant=expected, others=[one, *counts], probability=0.87)
         return
+
+
+_EACH_IS = re.compile(
+    r"\b(?:each|every|one|an?|per)(?: [a-z'’-]+)? (?P<noun>[a-z'’-]+) (?:is|was|are|costs?|weighs?|holds?|has|measures?|takes?"
+    r"|contains?|covers?|seats?|needs?|of|at|lasts?|uses?)(?: (?:an?|about|only))? $"
+)
+
+
+def _is_named(sentence: Sentence, one: Quantity, counts: list[Quantity]) -> bool:
+    """Whether the amount is that of one thing that is counted: `each lap is 400 m; after 25 laps ...`."""
+    match = _EACH_IS.search(context_of(sentence, one)[0])
+    if match is None:
+        return False
+    nouns = [context_of(sentence, each)[1].strip() for each in counts]
+    return any(re.match(rf"(?:[a-z'’-]+ )?{re.escape(match['noun'][:5])}", noun) for noun in nouns)
 
 
 def _product(some: tuple[Quantity, ...]) -> float:

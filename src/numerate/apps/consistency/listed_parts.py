@@ -37,7 +37,7 @@ _RESULTS = re.compile(r" (?:wins?|losses|loss|draws?|defeats?|ties|victories|vic
 _VERB = re.compile(
     r"^(?: (?:breaks?|broke|splits?|falls?|divides?|went|goes) (?:down )?(?:into|as|between|among|to) $)|"
     r"^(?: [a-z'’-]+){1,6}?(?: [–—-]|:|;|,| \(|,? (?:namely|i\.e\.,?|that is,?|made up of|consisting of|comprising|with"
-    r"|composed of|split into|divided into|broken down into))(?: (?:the|an?|into|of|as|follows:))* ?(?:[a-z'’-]+ ){0,3}$"
+    r"|composed of|split into|divided into|broken down into))(?: (?:the|an?|into|of|as|follows:))* ?(?:[a-z'’-]+ ){0,4}$"
 )
 _DOWN = re.compile(r"^ (?:breaks?|broke|splits?|falls?|divides?) (?:down )?(?:into|as|between|among)\b")
 _BROKEN = re.compile(r"\b(?:breaks?|broken?|broke) down\b|\bmade up of\b")
@@ -164,6 +164,9 @@ def _are_parallel(sentence: Sentence, parts: list[Quantity]) -> bool:
     """Whether the parts are told in one way: each with `for`, `in`, ..., or each but the first without its verb."""
     found = [_AFTER.match(context_of(sentence, each)[1]) for each in parts]
     hows = [match["how"] if match is not None else None for match in found]
+    leads = [context_of(sentence, each)[0].split()[-1:] for each in parts]
+    if len(parts) > 2 and leads[0] in (["for"], ["in"], ["from"], ["to"], ["on"]) and leads.count(leads[0]) == len(parts):
+        return True
     return None not in hows and len(set(hows)) == 1 and hows[0] not in ("had", "have", "with", "of", "as")
 
 

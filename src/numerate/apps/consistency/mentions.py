@@ -47,7 +47,7 @@ _WORTH = re.compile(
 )
 # Verbs and things that name an attribute: `weighs 450 kg`, `its 540 employees`, `the 2,100-seat hall`.
 _VERBS = re.compile(
-    r"\b(?P<noun>weigh(?:s|ed)|employ(?:s|ed)|seats|seated|holds|accommodates|can seat|lasts|lasted|covers"
+    r"\b(?P<noun>weigh(?:s|ed)|employ(?:s|ed)|seats|seated|holds(?: back)?|accommodates|can seat|lasts|lasted|covers"
     r"|covered|(?:is|was) home to)"
     rf" {_HEDGE}{slot('q', UNIT + COUNT)}"
 )
@@ -80,6 +80,7 @@ NOUNS = {
     "people": "population",
     "seats": "capacity",
     "holds": "capacity",
+    "holds back": "capacity",
     "accommodates": "capacity",
     "can seat": "capacity",
     "seated": "capacity",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from numerate.apps.consistency.base import Rule, rules
 from numerate.apps.consistency.changes import change_findings
 from numerate.apps.consistency.closed import closed_factor, closed_percent, closed_result
-from numerate.apps.consistency.closed_changes import closed_fraction, closed_growth, closed_times
+from numerate.apps.consistency.closed_changes import closed_fraction, closed_growth, closed_taken, closed_times
 from numerate.apps.consistency.closed_totals import closed_part, closed_share
 from numerate.apps.consistency.listed_shares import listed_shares, shares_of_last
 from numerate.apps.consistency.part_of_whole import share_findings
@@ -68,6 +68,7 @@ class Percents(Rule):
             *closed_growth(sentence),
             *closed_times(sentence),
             *closed_fraction(sentence),
+            *closed_taken(sentence),
             *listed_shares(sentence),
         ]
 

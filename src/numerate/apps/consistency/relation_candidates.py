@@ -72,6 +72,7 @@ _DRAWN = re.compile(r"d|t|drawn|draws|ties|tied", re.IGNORECASE)
 _LEAGUE = re.compile(r"pts\.?|points", re.IGNORECASE)
 _DEDUCTED = re.compile(r"deduct|penalt|bonus|adjust", re.IGNORECASE)
 _PERCENT_OF = re.compile(r"(?:%|percent|share) of (?:n ?= ?)?(\d+)\b", re.IGNORECASE)
+_TOTAL = re.compile(r"\b(?:total|so far|to date|sum|overall|ytd)\b", re.IGNORECASE)
 _MEAN = re.compile(r"\b(?:average|mean|avg\.?)\b", re.IGNORECASE)
 _STOCK_START = re.compile(r"\b(?:opening|start\w*|begin\w*|initial|previous|before|old|brought forward)\b", re.IGNORECASE)
 _STOCK_END = re.compile(r"\b(?:closing|end\w*|final|current|after|now|balance|new|carried forward|stock)\b", re.IGNORECASE)
@@ -261,6 +262,8 @@ def _down_the_rows(table: NumberTable, likely: list[int], columns: list[int]) ->
                 if source != target and not (table.is_year(source) or table.is_clock(source)):
                     text = f"{name[target]} = {name[target]} of the last row + {name[source]}"
                     yield Candidate("running", target, (source,), text, running_total(source, target))
+                    if _TOTAL.search(name[target]):
+                        yield Candidate("running", target, (source,), text, sum_from_top(source, target))
             continue
         for source in columns:
             if source == target or table.is_year(source) or table.is_clock(source) or table.is_percent(source):

@@ -43,8 +43,8 @@ _MEAN = re.compile(r"\b(?:averag(?:e|es|ed|ing)|mean)(?: [a-z'’-]+){0,4}[:,]? 
 _APART = re.compile(
     r"\b(?:per|each|every|than|compared|versus|vs|against|between|respectively|includ\w+|among|of (?:which|whom|them|these"
     r"|those|it|that)|out of|rose|fell|grew|rank\w*|aged|times|more|another|further|at least|record|previous\w*|since|ago"
-    r"|ratio|beat|won|lost|led|margin|from|while|whereas|but|or|if|up|down|twice|half|both|most|once|target|limit|maximum"
-    r"|minimum|about|some|expect\w*|plan\w*|forecast|wide|long|high|deep|tall|length|width|by|averag\w*|mean)\b|%|[×±]|\d ?[-–/] ?\d"
+    r"|ratio|beat|won|lost|led|margin|from [\ue000-\ue009]|while|whereas|but|or|if|up|down|twice|half|both|most|once|target|limit|maximum"
+    r"|minimum|about|some|expect\w*|plan\w*|forecast|wide|long|high|deep|tall|length|width|by [\ue000-\ue009]|averag\w*|mean)\b|%|[×±]|\d ?[-–/] ?\d|\bare prime|\bso (?:is|are|do|does|did)\b"
 )
 _LIST = re.compile(r",|\band\b|;|:|–|—|\bplus\b|\bwith\b|\bin addition to\b|\+|\bwhile\b")
 

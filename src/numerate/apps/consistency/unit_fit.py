@@ -96,7 +96,7 @@ _WHAT: dict[str, tuple[str, frozenset[str], str]] = {
     ),
     "event": (
         r"\b(?:concert|lecture|meeting|film|speech|show|war|match|ceremony|course|treatment|exam|lesson|strike|storm"
-        r"|interview|operation|surgery|conference|festival) last(?:ed|s) (?:for )?",
+        r"|interview|operation|surgery|conference|festival|flight|journey|trip|drive|game|ride|session|hearing|holiday) last(?:ed|s) (?:for )?",
         frozenset({"time"}), "a duration",
     ),
     "lasted": (r"\blast(?:ed|s) (?:for )?", frozenset({"time", "length"}), "a duration"),
