@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 import re
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,7 @@ __all__ = [
     "closed_span",
     "context_of",
     "is_change",
+    "is_typo",
     "values_alike",
     "values_of",
 ]
@@ -302,6 +304,30 @@ def blur_of(quantity: Quantity) -> float:
     return quantity.slack
 
 
+def is_typo(said: Quantity, real: float) -> bool:
+    """Whether a value is written as the real one but for one digit or two exchanged ones; small numbers prove nothing.
+
+    So near a miss of a relation that all numbers of a sentence take part in is hardly chance, whatever its words are.
+    """
+    step = 2 * said.half
+    if step <= 0 or real <= 0 or not math.isfinite(real):
+        return False
+    if said.unit is not None or said.value >= 1000:
+        step = max(step, said.last_place / 10)  # `$2,300` against `$2,200`
+    one, other = (f"{round(value / step)}" for value in (said.value, real))
+    if len(one) != len(other) or abs(round(real / step) * step - real) > 0.02 * real:
+        return False
+    differing = [index for index in range(len(one)) if one[index] != other[index]]
+    if len(differing) == 1:
+        return len(one) > 2 or (len(one) == 2 and abs(int(one) - int(other)) == 10)
+    return (
+        len(differing) == 2
+        and differing[1] == differing[0] + 1
+        and one[differing[0]] == other[differing[1]]
+        and one[differing[1]] == other[differing[0]]
+    )
+
+
 def closed_difference(sentence: Sentence) -> Iterator[Finding]:
     """One change in units and two values; the largest of three values less the other is the third."""
     values = values_of(sentence)
@@ -312,7 +338,7 @@ def closed_difference(sentence: Sentence) -> Iterator[Finding]:
     sizes = _in_one_unit(values)
     if sizes is None or (values[0].unit is None and not _THAN.search(sentence.skeleton)):
         return
-    if _OTHER.search(sentence.skeleton) or any(each.hedge in ("over", "under") for each in values) or min(sizes) <= 0:
+    if any(each.hedge in ("over", "under") for each in values) or min(sizes) <= 0:
         return
     changes = [each for each in values if is_change(sentence, each)]
     if len(changes) != 1 or _FURTHER.match(context_of(sentence, changes[0])[1]):
@@ -331,6 +357,8 @@ def closed_difference(sentence: Sentence) -> Iterator[Finding]:
     if fits or real == 0 or not 0.3 < said / real < 3 or said > max(x, y):
         return
     meant = real * d.value / said
+    if _OTHER.search(sentence.skeleton) and not is_typo(d, meant):
+        return
     message = f"The difference of {a.text} and {b.text} is {written_like(d, meant)}, not {d.text}."
     yield finding_at("difference", d, message, meant=meant, others=[a, b], probability=0.9)
 
@@ -389,7 +417,12 @@ def closed_span(sentence: Sentence) -> Iterator[tuple[Quantity, Quantity, Quanti
         return
     d, (a, b) = spans[0], times
     before, behind = context_of(sentence, d)
-    if not (_SPAN_CUE.search(before) or _SPAN_BEHIND.match(behind)) or _NOT_SPAN.search(sentence.skeleton):
+    is_told = (_SPAN_CUE.search(before) or _SPAN_BEHIND.match(behind)) and not _NOT_SPAN.search(sentence.skeleton)
+    if not is_told:
+        is_years = a.group == b.group == "year" and d.unit == "year" and len(values_of(sentence)) == 1
+        is_years = is_years and not _NOT_SPAN.search(sentence.skeleton) and " than " not in sentence.skeleton
+        if is_years and d.value > 9 and not d.hedge and is_typo(d, abs(a.value - b.value)):
+            yield (a, b, d) if a.value < b.value else (b, a, d)
         return
     if (
         (a.group == "clock") != (b.group == "clock")

@@ -12,7 +12,7 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain, written_like
-from numerate.apps.consistency.closed import blur_of, context_of, values_of
+from numerate.apps.consistency.closed import blur_of, context_of, is_typo, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,8 +54,7 @@ def closed_total(sentence: Sentence) -> Iterator[Finding]:
     if not 3 <= len(values) <= 8:
         return
     begin = sentence.skeleton.find("\ue100") - 1
-    if _NOT_PARTS.search(sentence.skeleton, max(0, begin)):
-        return
+    is_apart = _NOT_PARTS.search(sentence.skeleton, max(0, begin)) is not None
     total = max(values, key=lambda each: each.value)
     parts = [each for each in values if each is not total]
     if total is not values[-1] or any(each.hedge or each.value <= 0 for each in values):
@@ -72,6 +71,8 @@ def closed_total(sentence: Sentence) -> Iterator[Finding]:
     whole = sum(each.value for each in parts)
     slack = blur_of(total) + 1.7 * math.sqrt(sum(blur_of(each) ** 2 for each in parts))
     if abs(whole - total.value) <= slack or not 0.8 < total.value / whole < 1.25 or _some_add_up(parts, total, slack):
+        return
+    if is_apart and not is_typo(total, whole):
         return
     terms = " + ".join(plain(each.value) for each in parts)
     message = f"{terms} = {plain(whole)}, not {total.text}."

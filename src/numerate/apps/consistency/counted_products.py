@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
-from numerate.apps.consistency.closed import context_of, values_of
+from numerate.apps.consistency.closed import context_of, is_typo, values_of
 from numerate.numerals.unit_factors import converted
 from numerate.numerals.unit_tables import UNITS
 
@@ -43,14 +43,19 @@ _OTHER = re.compile(
 _AND = re.compile(r"\band\b(?! (?:paid|cost|made|came|used|needed|earned|raised|received)\b)|\bwith\b")
 _SHARED_OUT = re.compile(r"\b(?:equally|evenly|divided|shared|split|distributed)\b")
 _SQUARES = {"m²": "m^2", "m2": "m^2", "m³": "m^3", "m3": "m^3"}
+_HARD = re.compile(
+    r"\b(?:plus|includ\w+|shipping|tax|vat|discount|of which|than|extra|additional|another|further|save[sd]?|net|bonus|left"
+    r"|remain\w*|averag\w*|sold for|instead|before)\b|%"
+)
 _LEAST = 2
 
 
 def counted_products(sentence: Sentence) -> Iterator[Finding]:
     """The last or first amount must be the product of the amount of one and all counts."""
     values = values_of(sentence)
-    if not 3 <= len(values) <= 4 or _OTHER.search(sentence.skeleton):
+    if not 3 <= len(values) <= 4:
         return
+    is_apart = _OTHER.search(sentence.skeleton) is not None
     amounts = [each for each in values if each.unit is not None and each.group in ("unit", "money")]
     counts = [each for each in values if each.unit is None and each.group in ("plain", "other")]
     money = [each for each in amounts if each.group == "money"]
@@ -81,6 +86,8 @@ def counted_products(sentence: Sentence) -> Iterator[Finding]:
         if any(abs(each - whole.value) <= slack for each in products) or not (
             0.45 < ratio < 2.2 or any(abs(ratio / each - 1) < 1e-6 for each in (0.01, 0.1, 10, 100))
         ):
+            continue
+        if is_apart and (_HARD.search(sentence.skeleton) or not is_typo(whole, expected)):
             continue
         terms = " x ".join(plain(each.value) for each in counts)
         message = f"{terms} x {one.text} = {plain(expected)}, not {whole.text}."

@@ -57,4 +57,6 @@ def joined_sentences(sentences: Sequence[Sentence]) -> Iterator[Sentence]:
         if start["of"]:
             behind = "of which".ljust(len(start["of"])) + behind[start.end() :]
         text = first.text[: end - 1] + "," + " " * (len(first.text) - end + gap) + behind
-        yield Sentence(text, first.offset, numerals)
+        joined = Sentence(text, first.offset, numerals)
+        joined.cached("joined", lambda _: True)
+        yield joined

@@ -13,7 +13,7 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
-from numerate.apps.consistency.closed import blur_of, context_of, values_of
+from numerate.apps.consistency.closed import blur_of, context_of, is_typo, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -101,7 +101,7 @@ def listed_parts(sentence: Sentence) -> Iterator[Finding]:
     if not all(_SEPARATOR.search(gap) for gap in gaps) or any("." in gap.replace("i.e.", "") for gap in gaps):
         return
     begin = _BROKEN.sub(" ", skeleton[_place(sentence, total) :])
-    if _OPEN.search(begin) or any(_NUMBERED.search(each.before.lower()) for each in values):
+    if (_OPEN.search(begin) and not is_typo(total, whole)) or any(_NUMBERED.search(each.before.lower()) for each in values):
         return
     if (whole < total.value and _UNNAMED.search(named)) or _OF_THE.search(named):
         return

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
-from numerate.apps.consistency.closed import context_of, values_of
+from numerate.apps.consistency.closed import context_of, is_typo, values_of
 from numerate.numerals.unit_tables import UNITS
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def stated_rates(sentence: Sentence) -> Iterator[Finding]:
     things = [each for each in values if each is not z and _is_counted(sentence, each, match["per"])]
     if z is not values[-1] and "averag" not in z.before.lower():
         return  # `$120 per night` and what all nights cost is a product
-    if len(things) != 1 or _SETS_APART.search(sentence.skeleton):
+    if len(things) != 1:
         return
     n = things[0]
     terms = [each for each in values if each is not z and each is not n]
@@ -54,6 +54,8 @@ def stated_rates(sentence: Sentence) -> Iterator[Finding]:
     if abs(z.value - real) <= slack or not (0.45 < ratio < 2.2 or abs(ratio - 10) < 0.01 or abs(ratio - 0.1) < 0.0001):
         return
     if abs(z.value - whole * n.value) <= slack or abs(z.value - n.value / whole) <= z.half:
+        return
+    if _SETS_APART.search(sentence.skeleton) and not is_typo(z, real):
         return
     told = plain(whole) if len(terms) == 1 else f"({' + '.join(plain(each.value) for each in terms)})"
     message = f"{told} / {n.text} = {plain(real)}, not {z.text}."

@@ -12,7 +12,7 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
-from numerate.apps.consistency.closed import blur_of, context_of, values_of
+from numerate.apps.consistency.closed import blur_of, context_of, is_typo, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,15 +85,14 @@ def stated_results(sentence: Sentence) -> Iterator[Finding]:
         return
     first = sentence.skeleton.find(chr(0xE100 + sentence.quantities.index(terms[0])))
     words = sentence.skeleton[first:]
-    if _APART.search(words[: words.rfind(chr(0xE100 + sentence.quantities.index(z)))] + " " + behind[:12].replace(" by", " ")):
-        return
+    is_apart = _APART.search(words[: words.rfind(chr(0xE100 + sentence.quantities.index(z)))] + " " + behind[:12].replace(" by", " "))
     slack = blur_of(z) + 1.7 * math.sqrt(sum(blur_of(each) ** 2 for each in terms))
     if _any_holds(terms, z, slack):
         return
     largest = max(terms, key=lambda each: each.value)
     if is_left and largest is terms[0]:
         real = largest.value - sum(each.value for each in terms[1:])
-        if real > 0 and 0.5 < z.value / real < 2 and z.value < largest.value:
+        if real > 0 and 0.5 < z.value / real < 2 and z.value < largest.value and (not is_apart or is_typo(z, real)):
             told = " - ".join(plain(each.value) for each in terms)
             message = f"{told} = {plain(real)}, not {z.text}."
             yield finding_at("sum", z, message, meant=real, others=terms, probability=0.85)
@@ -103,7 +102,7 @@ def stated_results(sentence: Sentence) -> Iterator[Finding]:
     if not all(_LIST.search(sentence.between(one, other)) for one, other in itertools.pairwise(terms)):
         return
     whole = sum(each.value for each in terms)
-    if 0.8 < z.value / whole < 1.25:
+    if 0.8 < z.value / whole < 1.25 and (not is_apart or is_typo(z, whole)):
         told = " + ".join(plain(each.value) for each in terms)
         message = f"{told} = {plain(whole)}, not {z.text}."
         yield finding_at("sum", z, message, meant=whole, others=terms, probability=0.85)

@@ -153,6 +153,11 @@ _MAY_OVERLAP = re.compile(
 _SEX = re.compile(r"\b(?:fe)?males?|\b(?:wo)?m[ae]n\b|\bboys?\b|\bgirls?\b")
 
 
+_CLOSED = (
+    closed_rest, closed_minus, closed_total, closed_opposites, closed_added, listed_parts, closed_stock, stated_results,
+)  # fmt: skip
+
+
 @rules.register("sum")
 class Sums(Rule):
     """The parts that a sentence names must add up to the total that it names."""
@@ -179,14 +184,8 @@ class Sums(Rule):
             if most and sum(part.value for part in each.parts) <= each.total.value:
                 continue
             yield from self._sum(sentence, each.total, each.parts, each.words, each.named, each.how == "behind")
-        yield from closed_rest(sentence)
-        yield from closed_minus(sentence)
-        yield from closed_total(sentence)
-        yield from closed_opposites(sentence)
-        yield from closed_added(sentence)
-        yield from listed_parts(sentence)
-        yield from closed_stock(sentence)
-        yield from stated_results(sentence)
+        for closed in _CLOSED:
+            yield from closed(sentence)
         for match in matches(skeleton, _AFTER + _BEFORE):
             yield from self._equal(sentence, match)
         for match in matches(skeleton, _OPPOSED):
