@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import statistics
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, plain, rules
@@ -136,9 +137,8 @@ def _mean(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
         or (len(parts) < 3 and not low <= z.value <= high)
     ):
         return
-    middle = sorted(part.value for part in parts)[len(parts) // 2]
-    if abs(z.value - middle) <= z.half:
-        return  # a median
+    if abs(z.value - statistics.median(part.value for part in parts)) <= z.half:
+        return
     message = f"The average of {', '.join(part.text for part in parts)} is {plain(mean)}, not {z.text}."
     yield finding_at("average", z, message, meant=mean, others=parts, probability=0.9)
 

@@ -124,7 +124,8 @@ def _compare(one_: Quantity, other: Quantity, is_equal: bool) -> Finding | None:
     if abs(other.value) < 5 and other.half == 0.5:
         place = 0.6  # nobody cuts off the half of a cup
     # `1 litre (2.2 cups)`: a single digit may have been rounded, but not by a third.
-    rounded = one_.half * factor if temperature else min(one_.half * factor, 0.3 * abs(best))
+    is_exact = any(mark in one_.text for mark in "½¼¾")
+    rounded = 0.0 if is_exact else one_.half * factor if temperature else min(one_.half * factor, 0.3 * abs(best))
     allowed = rounded + (other.slack if other.hedge else place) + _RELATIVE * abs(best)
     if one_.hedge and temperature:
         allowed += 5.0

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["counted_products"]
 
 _ONE_BEHIND = re.compile(
-    r" ?(?:(?:[a-z'’-]+ ){0,2}?(?:each|apiece|a piece)\b|(?:[a-z'’-]+ )?(?:per|an?|every|for each(?: of (?:the|its|these))?|/) ?(?P<per>[a-z]{3,}|m²|m2|m³|m3|km|kg|ha|l\b))"
+    r" ?(?:(?:[a-z'’-]+ ){0,2}?(?:each|apiece|a piece)\b|(?:[a-z'’-]+ )?(?:of [a-z]+ )?(?:per|an?|every|for each(?: of (?:the|its|these))?|/) ?(?P<per>[a-z]{3,}|m²|m2|m³|m3|km|kg|ha|l\b))"
     r"|,? for each of (?:the|its|these|those) "
 )
 _GROUPS = re.compile(r"^ [a-z'’-]*(?:s|pieces|servings|doses|people|children)(?: [a-z'’-]+)? of (?:an? |the )?$")
@@ -63,6 +63,10 @@ def counted_products(sentence: Sentence) -> Iterator[Finding]:
         # `80 m² at €12 per m²`, `€40 for each of the 25 days`
         counts += [each for each in amounts if each.group == "unit"]
         amounts = money
+    elif len(amounts) == 3 and not counts:
+        # `4 kg of seed per hectare; 15 hectares need 60 kg`
+        kin = [each for each in amounts if sum(_in_unit(each, other) is not None for other in amounts) == 2]
+        counts, amounts = [each for each in amounts if each not in kin], kin
     if len(amounts) != 2 or len(counts) != len(values) - 2 or any(each.hedge or each.value <= 0 for each in values):
         return
     if any((each.unit is None and each.value != int(each.value)) or each.value < _LEAST for each in counts):

@@ -47,6 +47,13 @@ _APART_BEHIND = re.compile(
 )
 
 
+_COMPARED = re.compile(
+    r" (?:(?P<up>up on|higher than|above|more than|over|larger than|greater than|better than)|down on|lower than|below|less than"
+    r"|fewer than|smaller than|under|short of)\b"
+)
+_FEWER = re.compile(r" (?:fewer|less|lower|cheaper|smaller|shorter|lighter|more|higher|larger|longer|heavier|dearer)\b")
+
+
 def loose_percent(sentence: Sentence) -> Iterator[Finding]:
     """One percentage and two values of one kind that it fits in no way."""
     values = values_of(sentence)
@@ -72,7 +79,7 @@ def loose_percent(sentence: Sentence) -> Iterator[Finding]:
     if "time" in (a.group, b.group) or a.unit in ("year", "month", "d", "h", "min", "week"):
         return
     low, high = sorted((a, b), key=lambda each: each.value)
-    blur = blur_of(low) / low.value + blur_of(high) / high.value
+    blur = min(blur_of(low) / low.value, 0.04) + min(blur_of(high) / high.value, 0.04)
     readings = {
         "up": high.value / low.value - 1,
         "down": 1 - low.value / high.value,
@@ -83,11 +90,22 @@ def loose_percent(sentence: Sentence) -> Iterator[Finding]:
         "difference": low.value / max(high.value - low.value, 1e-9),
         "sum": low.value / (high.value + low.value),
     }
+    compared = _COMPARED.match(behind)
+    if compared is not None and a.start < p.start < b.start:
+        # `$2.1 billion, 5 % up on $2.2 billion`: the last value is the base.
+        real = a.value / b.value - 1
+        asked = p.value if compared["up"] else -p.value
+        if abs(real - asked) > 1.1 * p.half + 0.003 + blur * (1 + abs(real)) and 0.55 < abs(real / asked) < 1.8:
+            message = f"{a.text} is {real:+.0%} of {b.text}, not {asked:+.0%}."
+            yield finding_at("percent", p, message, others=[a, b], probability=0.82)
+        return
+    if _FEWER.match(behind):
+        readings = {"down": readings["down"], "up": readings["up"]}
     for real in readings.values():
         if abs(real - abs(p.value)) <= 1.1 * p.half + 0.003 + blur * (1 + real):
             return
     changed = _CHANGED.search(sentence.skeleton) is not None or is_change(sentence, p)
-    named = ("up", "down") if changed else ("share",)
+    named = ("up", "down") if changed or "share" not in readings else ("share",)
     near = min((readings[name] for name in named), key=lambda real: abs(math.log(max(real, 1e-9) / abs(p.value))))
     if not 0.55 < abs(p.value) / max(near, 1e-9) < 1.8 or p.value > 1.5:
         return

@@ -257,7 +257,7 @@ def _sized(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
     ):
         return
     if not _SIZE_CUE.search(match["gap"]) or re.search(
-        r"\b(?:with|lot|site|each|than|has an?|while|and)\b", match["gap"]
+        r"\b(?:with|lot|site|each|than|(?<!so it )(?<!so )has an?|while|and)\b", match["gap"]
     ):
         return
     expected, blur = 1.0 / size.factors[0], 0.0

@@ -19,6 +19,7 @@ __all__ = ["stated_rates"]
 
 _PER = re.compile(r"(?: [a-z'’-]+){0,3}? (?:per|an?|each|every|/) ?(?P<per>[a-z]{3,})\b")
 _NOUN = re.compile(r"(?:[ -](?P<first>[a-z'’-]+))?(?: (?P<second>[a-z'’-]+))?")
+_AMONG = re.compile(r"\b(?:divid\w+|shar\w+|split\w*|distribut\w+)(?: [a-z]+){0,3} (?:among|between|by|across|over)(?: the| its| his| her| all)? $")
 _SETS_APART = re.compile(
     r"\b(?:than|compared|versus|vs|against|respectively|includ\w+|of (?:which|whom|them|these|those)|rose|fell|grew|more|less"
     r"|fewer|another|further|at least|record|previous\w*|since|while|whereas|but|up to|from|limit|maximum|minimum|top|peak"
@@ -66,6 +67,8 @@ def _is_counted(sentence: Sentence, quantity: Quantity, per: str) -> bool:
     """Whether a number counts the things of `per`: 14 days of `a day`, three games of `per game`."""
     if quantity.unit is not None:
         return UNITS.get(per) == quantity.unit or UNITS.get(per + "s") == quantity.unit
+    if _AMONG.search(context_of(sentence, quantity)[0]):
+        return True
     match = _NOUN.match(context_of(sentence, quantity)[1])
     stem = per[:-1] if per.endswith("y") else per
     return match is not None and any((word or "").startswith(stem) and len(word) < len(per) + 4 for word in match.groups())

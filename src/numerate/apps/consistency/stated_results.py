@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
+import statistics
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
@@ -24,9 +25,9 @@ __all__ = ["stated_mean", "stated_results"]
 
 MOST_TERMS = 7
 _ALL = re.compile(
-    r"\b(?:total\w*|in all|altogether|overall|combined|together|sum|all told|add(?:s|ed|ing)? up|amount\w* to|com(?:es?|ing) to"
+    r"(?:\b|(?=, or))(?:total\w*|in all|altogether|overall|combined|together|sum|all told|add(?:s|ed|ing)? up|amount\w* to|com(?:es?|ing) to"
     r"|came to|mak(?:es?|ing)|giv(?:es?|ing)|gave|bring\w*|which (?:is|are|makes?|gives?)|so|thus|therefore|hence|yielding"
-    r"|result\w* in|for an? (?:[a-z'’-]+ ){1,4}of|for (?:[a-z]+ ){1,3}of|i\.e\.,?|that is,?|equals|=)(?: [a-z'’-]+){0,5}[:,]? ?$"
+    r"|result\w* in|for an? (?:[a-z'’-]+ ){1,4}of|for (?:[a-z]+ ){1,3}of|i\.e\.,?|that is,?|, or|equals|=)(?: [a-z'’-]+){0,5}[:,]? ?$"
 )
 _ALL_BEHIND = re.compile(
     r"(?: [a-z'’-]+){0,4}? (?:in all|in total|altogether|all told|combined|overall|together|as a whole)(?=[.,;)]|$| (?:for|over|on)\b)"
@@ -46,6 +47,7 @@ _APART = re.compile(
     r"|ratio|beat|won|lost|led|margin|from [\ue000-\ue009]|while|whereas|but|or|if|up|down|twice|half|both|most|once|target|limit|maximum"
     r"|minimum|about|some|expect\w*|plan\w*|forecast|wide|long|high|deep|tall|length|width|by [\ue000-\ue009]|averag\w*|mean)\b|%|[×±]|\d ?[-–/] ?\d|\bare prime|\bso (?:is|are|do|does|did)\b"
 )
+_OR = re.compile(r", or\b|\bby\b")
 _LIST = re.compile(r",|\band\b|;|:|–|—|\bplus\b|\bwith\b|\bin addition to\b|\+|\bwhile\b")
 
 
@@ -85,7 +87,8 @@ def stated_results(sentence: Sentence) -> Iterator[Finding]:
         return
     first = sentence.skeleton.find(chr(0xE100 + sentence.quantities.index(terms[0])))
     words = sentence.skeleton[first:]
-    is_apart = _APART.search(words[: words.rfind(chr(0xE100 + sentence.quantities.index(z)))] + " " + behind[:12].replace(" by", " "))
+    words = words[: words.rfind(chr(0xE100 + sentence.quantities.index(terms[-1])))]
+    is_apart = _APART.search(f"{words} {_OR.sub(' ', lead)} {behind[:12]}") is not None
     slack = blur_of(z) + 1.7 * math.sqrt(sum(blur_of(each) ** 2 for each in terms))
     if _any_holds(terms, z, slack):
         return
@@ -156,8 +159,7 @@ def stated_mean(sentence: Sentence) -> Iterator[Finding]:
     slack += z.half if z.half < 0.5 else 0.5
     if abs(z.value - mean) <= slack or not (low <= z.value <= high or 0.8 < z.value / mean < 1.25) or high > 5 * low:
         return
-    middle = sorted(each.value for each in terms)
-    if any(abs(z.value - each) <= z.half for each in (middle[len(terms) // 2], middle[(len(terms) - 1) // 2])):
+    if abs(z.value - statistics.median(each.value for each in terms)) <= z.half:
         return
     told = ", ".join(each.text for each in terms)
     yield finding_at(

@@ -61,7 +61,7 @@ _WHAT: dict[str, tuple[str, frozenset[str], str]] = {
         frozenset({"length", "time", "speed", "angle"}), "a distance",
     ),
     "heated": (
-        r"\b(?:heated|cooled|warmed|boils|melts|freezes|melted|boiled|baked?|frozen|chilled)(?: (?:to|at))+ ",
+        r"\b(?:(?:pre)?heat(?:ed|ing|s)?(?: [a-z]+){0,3} to |heated|cooled|warmed|boils|melts|freezes|melted|boiled|baked?|frozen|chilled)(?:(?<= )|(?: (?:to|at))+ )",
         frozenset({"temperature", "energy", "angle", "pressure"}), "a temperature",
     ),
     "stands": (r"\b(?:stands|stood) (?=[^ ]+ (?:tall|high)\b)", frozenset({"length"}), "a height"),
@@ -116,7 +116,7 @@ _STEMS = (
     "wingspan", "thickness", "depth", "speed", "velocity", "area", "volume", "temperature", "duration", "time ",
     "lasted ", "lasts ", "spans ", "spanned ", "stretches ", "runs ", "extends ",
     "ran ", "walked ", "drove ", "drives ", "flew ", "travel", "swam ", "cycled ", "hiked ",
-    "jogged ", "rowed ", "sailed ", "marched ", "heated ", "cooled ", "warmed ", "boil", "melt", "freezes ",
+    "jogged ", "rowed ", "sailed ", "marched ", "heat", "cooled ", "warmed ", "boil", "melt", "freezes ",
     "bake", "frozen ",
     "chilled ", "given", "add", "took ", "takes ", "drank ", "drink", "pour", "wind", "stands ", "stood ", "hold", "held", "contains ",
     "output", "pressure", "voltage", "frequency", "capacity", "rainfall", "precipitation", "snowfall",
