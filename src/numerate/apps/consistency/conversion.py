@@ -119,6 +119,8 @@ def _compare(one_: Quantity, other: Quantity, is_equal: bool) -> Finding | None:
     place = min(other.last_place, 5.0) if temperature else other.last_place
     # A round number may have been rounded, but not by a fifth of itself.
     place = max(min(place, 0.13 * abs(other.value)), 2 * other.half)
+    if dimension_name(one_.unit) == "time":
+        place = min(place, 2 * other.half + 0.02 * abs(other.value))
     if len(one_.numerals) > 1:
         place = min(place, 2 * other.half + 0.01 * abs(other.value))  # `5 ft 7 in` is not rounded to tens of cm
     if abs(other.value) < 5 and other.half == 0.5:

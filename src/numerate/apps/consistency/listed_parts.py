@@ -37,12 +37,13 @@ _IN_GAMES = re.compile(r"\b(?:in|from|over|across|of) (?:(?:the|all|its|their|hi
 _RESULTS = re.compile(r" (?:wins?|losses|loss|draws?|defeats?|ties|victories|victory|no-results?)\b")
 _VERB = re.compile(
     r"^(?: (?:breaks?|broke|splits?|falls?|divides?|went|goes) (?:down )?(?:into|as|between|among|to) $)|"
+    r"^ ?\((?:[a-z'’-]+ ){0,3}$|"
     r"^(?: [a-z'’-]+){1,6}?(?: [–—-]|:|;|,| \(|,? (?:namely|i\.e\.,?|that is,?|made up of|consisting of|comprising|with"
     r"|composed of|split into|divided into|broken down into))(?: (?:the|an?|into|of|as|follows:))* ?(?:[a-z'’-]+ ){0,4}$"
 )
 _DOWN = re.compile(r"^ (?:breaks?|broke|splits?|falls?|divides?) (?:down )?(?:into|as|between|among)\b")
 _BROKEN = re.compile(r"\b(?:breaks?|broken?|broke) down\b|\bmade up of\b")
-_COLON = re.compile(r"(?::| [–—-]| \(|\bnamely|\bi\.e\.,?|\bthat is,?)(?: [a-z'’-]+){0,4} ?$|\($")
+_COLON = re.compile(r"(?::| [–—-]| \(|\bnamely|\bi\.e\.,?|\bthat is,?)(?: ?[a-z'’-]+){0,4} ?$|\($")
 _AFTER = re.compile(
     r"^ ?(?:(?P<how>in|at|from|for|to|by|on|under|over|with|against|as|of|into|aged|via|through|during|before|after"
     r"|were|are|was|is|had|have|did|went|came|live|work|chose|voted|said|will)\b|(?P<noun>[a-z'’-]+))"
@@ -73,6 +74,8 @@ MOST_PARTS = 8
 def listed_parts(sentence: Sentence) -> Iterator[Finding]:
     """The largest number is a whole, and all others of its kind are a list of its parts."""
     values = [each for each in values_of(sentence) if each.group != "percent"]
+    if len(values) > 3 and values[0].unit is None and values[0].value == len(values) - 2 and _share_unit(values[1:]):
+        values = values[1:]  # `the three lakes hold 96 km³: ...`
     if len(values) > 2 and values[0].unit is not None and _share_unit(values):
         values = [values[0], *(dataclasses.replace(each, unit=values[0].unit, group=values[0].group) for each in values[1:])]
     elif values and {each.unit is None for each in values} == {True, False}:

@@ -33,7 +33,7 @@ _NOT_PERCENT = re.compile(
     r"\b(?:but|while|whereas|although|points?|stake|owned|split|tariff|respectively|per|each|every|annual\w*|average|compound\w*"
     r"|another|further|twice|since|first|second|previous record|record|wages?|pct bid|bid|offered|extra|additional|both|forecast"
     r"|target|confidence|ci|threshold|level|significan\w*|accuracy|top-\w*|alcohol|aged?|versus|vs|excluding|same-store|organic"
-    r"|comparable|year-to-date|majority|winning|rival|at least|accuracy|yields?|coupon|bonds?|notes|maturity|inflation|poll|error"
+    r"|comparable|year-to-date|majority|winning|rival|at least|accuracy|yields?|coupon|bonds?|notes|maturity|poll|error"
     r"|seats?|interest in|because|after which|then|if|would|could|ago)\b|;|\ue004.*/"
 )
 _TWO_THINGS = re.compile(r"\band (?:[a-z]+ )?(?:cut|raised?|increased?|reduced?|will|invest|has|have|had|is|was|plans?)\b")
@@ -43,7 +43,7 @@ _APART_BEFORE = re.compile(r"\b(?:and|with|plus|as well as)(?: [a-z'’-]+){0,4}
 """`9 of 12 penalties and 85 % of her tackles`"""
 _APART_BEHIND = re.compile(
     r" of (?!(?:them|these|those|all|the total|the whole|the (?:[a-z]+ )?(?:vote|group|sample|total|population|budget|sum|price))\b)"
-    r"(?!the \d)(?!\d)|, with\b| (?:of|from) (?:his|her|their|its|other)\b"
+    r"(?!(?:the |its |all |their )?[\d$€£])|, with\b| (?:of|from) (?:his|her|their|its|other)\b"
 )
 
 
@@ -79,7 +79,7 @@ def loose_percent(sentence: Sentence) -> Iterator[Finding]:
     if "time" in (a.group, b.group) or a.unit in ("year", "month", "d", "h", "min", "week"):
         return
     low, high = sorted((a, b), key=lambda each: each.value)
-    blur = min(blur_of(low) / low.value, 0.04) + min(blur_of(high) / high.value, 0.04)
+    blur = min(blur_of(low) / low.value, 0.025) + min(blur_of(high) / high.value, 0.025)
     readings = {
         "up": high.value / low.value - 1,
         "down": 1 - low.value / high.value,

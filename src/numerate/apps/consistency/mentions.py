@@ -193,6 +193,9 @@ _PATTERNS = (
 _PREDICATES = (_WAS, _ADJECTIVE, _WORTH, _VERBS)
 
 
+_VERB_STEM = re.compile(r" (?:who )?(?:were |was |are |is |had |have )?([a-z]{4,5})[a-z]*\b")
+
+
 def mentions_of(sentence: Sentence, index: int) -> Iterator[Mention]:
     """All mentions of a sentence, which is the one number `index` of its text."""
     skeleton = sentence.skeleton
@@ -219,6 +222,9 @@ def mentions_of(sentence: Sentence, index: int) -> Iterator[Mention]:
             )
             key = _key(noun) if pattern is _COUNTED else NOUNS.get(noun) or NOUNS.get(_key(noun)) or _key(noun)
             quantity = sentence.get(match, "q")
+            if pattern is _COUNTED and key == "people":
+                verb = _VERB_STEM.match(skeleton, match.end())
+                key = f"people who {verb[1]}" if verb else key  # `412 people attended`, `the 412 people attending`
             definite = _DEFINITE.search(skeleton[: match.start()] + noun[: -len(key) or None])
             if pattern is _DONE:
                 # `since its founding in 1878` is about the same thing.
