@@ -336,11 +336,14 @@ def closed_difference(sentence: Sentence) -> Iterator[Finding]:
     if _has_range(sentence, values) or _SIZES.search(sentence.skeleton):
         return
     sizes = _in_one_unit(values)
-    if sizes is None or (values[0].unit is None and not _THAN.search(sentence.skeleton)):
+    is_plain = values[0].unit is None and not _GAP_BETWEEN.search(sentence.skeleton)
+    if sizes is None or (is_plain and not _THAN.search(sentence.skeleton)):
         return
     if any(each.hedge in ("over", "under") for each in values) or min(sizes) <= 0:
         return
     changes = [each for each in values if is_change(sentence, each)]
+    if not changes and _GAP_BETWEEN.search(sentence.skeleton):
+        changes = values[-1:]
     if len(changes) != 1 or _FURTHER.match(context_of(sentence, changes[0])[1]):
         return
     d = changes[0]
@@ -363,6 +366,7 @@ def closed_difference(sentence: Sentence) -> Iterator[Finding]:
     yield finding_at("difference", d, message, meant=meant, others=[a, b], probability=0.9)
 
 
+_GAP_BETWEEN = re.compile(r"\b(?:gap|difference|margin|lead|distance) between\b.*\b(?:is|was|comes to|came to|amounts to) (?:an? )?[^ ]+(?: [a-z]+)?\.?$")
 _FURTHER = re.compile(r"(?: [a-z]+)? more(?! than\b)")
 """`and 60 more after an interview`"""
 _SIZES = re.compile(r"\b(?:wide|long|length|width|perimeter|higher up|lower down)\b")

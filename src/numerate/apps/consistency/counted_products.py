@@ -84,7 +84,10 @@ def counted_products(sentence: Sentence) -> Iterator[Finding]:
         products = {
             size * each for some in range(1, len(counts) + 1) for each in map(_product, itertools.combinations(counts, some))
         }
-        expected = size * _product(tuple(counts))
+        periods = _periods(sentence, one, counts)
+        if periods:
+            products = {size * periods}
+        expected = size * (periods or _product(tuple(counts)))
         slack = 1.2 * whole.half + (one.half * expected / one.value if one.half < 0.4 else 0.0)
         ratio = whole.value / expected
         if any(abs(each - whole.value) <= slack for each in products) or not (
@@ -103,6 +106,16 @@ _EACH_IS = re.compile(
     r"\b(?:each|every|one|an?|per)(?: [a-z'’-]+)? (?P<noun>[a-z'’-]+) (?:is|was|are|costs?|weighs?|holds?|has|measures?|takes?"
     r"|contains?|covers?|seats?|needs?|of|at|lasts?|uses?)(?: (?:an?|about|only))? $"
 )
+
+
+def _periods(sentence: Sentence, one: Quantity, counts: list[Quantity]) -> float | None:
+    """How many of its periods an amount is for: 24 of `a month` for two years."""
+    match = _ONE_BEHIND.match(context_of(sentence, one)[1])
+    unit = UNITS.get(match["per"] or "") if match is not None else None
+    if unit is None or len(counts) != 1 or counts[0].unit in (None, unit):
+        return None
+    found = converted(counts[0].value, counts[0].unit or "", unit)
+    return float(round(found[0])) if len(found) == 1 and abs(found[0] - round(found[0])) < 0.02 * found[0] else None
 
 
 def _is_named(sentence: Sentence, one: Quantity, counts: list[Quantity]) -> bool:

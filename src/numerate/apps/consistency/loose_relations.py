@@ -27,7 +27,7 @@ _CHANGED = re.compile(
     r"\b(?:increas|decreas|ris[ei]|rose|grew|grow|fell|fall|drop|declin|up\b|down\b|more\b|less\b|fewer|higher|lower|above"
     r"|below|cut\b|cutting|rais|gain|lost\b|los[se]|reduc|discount|jump|climb|slip|slid|surg|soar|plung|shr[aiu]nk|expand"
     r"|improv|cheap|than\b|sav(?:e|ed|ing)|dearer|mark|lower|over the|exceed|swell|doubl|widen|shorten|slow|fast|trim|slash"
-    r"|went|compar|from\b.*\bto\b|to\b.*\bfrom\b|vat\b|tax\b|tip\b|fee\b|commission|interest\b|surcharge|deposit)"
+    r"|went|compar|from\b.*\bto\b|to\b.*\bfrom\b|vat\b|tax\b|tip\b|fee\b|commission|interest\b|surcharge|deposit|off\b|instead\b|used to)"
 )
 _NOT_PERCENT = re.compile(
     r"\b(?:but|while|whereas|although|points?|stake|owned|split|tariff|respectively|per|each|every|annual\w*|average|compound\w*"
@@ -79,7 +79,7 @@ def loose_percent(sentence: Sentence) -> Iterator[Finding]:
     if "time" in (a.group, b.group) or a.unit in ("year", "month", "d", "h", "min", "week"):
         return
     low, high = sorted((a, b), key=lambda each: each.value)
-    blur = min(blur_of(low) / low.value, 0.025) + min(blur_of(high) / high.value, 0.025)
+    blur = min(blur_of(low) / low.value, 0.015) + min(blur_of(high) / high.value, 0.015)
     readings = {
         "up": high.value / low.value - 1,
         "down": 1 - low.value / high.value,

@@ -37,7 +37,7 @@ _ADJECTIVE_BEFORE = re.compile(
     rf"\b(?:the|this|its) {slot('q', UNIT)}[ -](?P<noun>tall|long|wide|deep|high)[ -](?P<thing>[a-z]{{4,}})\b"
 )
 _DONE = re.compile(
-    rf"\b(?P<noun>completed|founded|established|built|opened|incorporated|born|(?:its|the|his|her|their) (?:founding"
+    rf"\b(?P<noun>completed|founded|established|built|opened|incorporated|born|(?:its|the|his|her|their) (?:founding|foundation|creation|inauguration"
     rf"|completion|opening|establishment|incorporation|birth)) in {slot('q', YEAR)}"
 )
 _WORTH = re.compile(
@@ -89,6 +89,8 @@ NOUNS = {
     "lasts": "duration",
     "lasted": "duration",
     "founding": "founded",
+    "foundation": "founded",
+    "inauguration": "opened",
     "completion": "completed",
     "opening": "opened",
     "establishment": "established",

@@ -123,6 +123,7 @@ _SAME_PLACE = re.compile(
     rf" (?:are|were"
     rf"|work|live|went|came|voted))? (?P=how) "
 )
+_VOTED = re.compile(r"\b(?:in favou?r|for|against|yes|no)\b")
 _SLOT = re.compile("[\ue000-\ue009][\ue100-\uf8ff]")
 _PLACE = re.compile(r"(?: (?:are|were|came|come|live|lived|work|worked|is|was))? (from|in|at) ")
 _NEGATED = re.compile(r"\b(?:in|un|im|non-?|dis|ir|not )([a-z]{4,})\b")
@@ -189,6 +190,8 @@ class Sums(Rule):
         for match in matches(skeleton, _AFTER + _BEFORE):
             yield from self._equal(sentence, match)
         for match in matches(skeleton, _OPPOSED):
+            if _VOTED.search(match[0][: match.start("parts") - match.start()]):
+                continue  # `14 voted in favour, nine against and two abstained`
             if _exclusive(match["parts"], match[0][: match.start("parts") - match.start()]):
                 yield from self._equal(sentence, match)
         for match in matches(skeleton, _AT_MOST):
