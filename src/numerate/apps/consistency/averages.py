@@ -60,7 +60,8 @@ _YEARS = re.compile(
     rf":(?:, | and |, and ){one(YEAR)})+)\)"
 )
 _NAMED = re.compile(
-    rf"(?P<lead>^|[a-z,] ){slot('n', COUNT)}(?: of (?:the|its|their|these))?(?P<noun> (?:[a-z-]+ ){{0,2}}?[a-z-]{{3,}}s)(?P<gap>),? ?(?:[,(:–—]|namely)(?: namely)? ?"
+    rf"(?P<lead>^|[a-z,] ){slot('n', COUNT)}(?: of (?:the|its|their"
+    rf"|these))?(?P<noun> (?:[a-z-]+ ){{0,2}}?[a-z-]{{3,}}s)(?P<gap>),? ?(?:[,(:–—]|namely)(?: namely)? ?"
     r"(?P<items>[^.;:()\ue000-\uf8ff]{5,120}?,? and [^.;:,()\ue000-\uf8ff]{3,30}?)(?P<how>,|\)|$|\.)"
 )
 _LOOSE = re.compile(
@@ -197,9 +198,11 @@ class Ratios(Rule):
 
 
 _RATIO_OF = re.compile(
-    rf"\b(?:ratio|proportions?|relation|mix(?:ed)?|blend(?:ed)?|dilut\w+)\b(?:[^.;\ue000-\uf8ff]|\.(?=\w)){{0,40}}?{slot('a', COUNT)}"
+    rf"\b(?:ratio|proportions?|relation|mix(?:ed)?|blend(?:ed)?|dilut\w+)\b(?:[^.;\ue000-\uf8ff]"
+    rf"|\.(?=\w)){{0,40}}?{slot('a', COUNT)}"
     rf"(?: ?: ?| to |-to-){slot('b', COUNT)}"
-    rf"|{slot('a2', COUNT)}(?: ?: ?| to |-to-){slot('b2', COUNT)} (?:[a-z]+[ -])?(?:[a-z]+ )?(?:ratio|proportion|mix(?:ture)?|split)\b"
+    rf"|{slot('a2', COUNT)}(?: ?: ?| to |-to-){slot('b2', COUNT)} (?:[a-z]+[ -])?(?:[a-z]+ )?(?:ratio|proportion"
+    rf"|mix(?:ture)?|split)\b"
 )
 _NOT_RATIO = re.compile(r"\b(?:than|respectively|from|increase\w*|rose|fell|previous\w*|national|average|odds|bets?)\b")
 
@@ -213,7 +216,9 @@ def _closed_ratio(sentence: Sentence) -> Iterator[Finding]:
     mark = "" if match["a"] else "2"
     a, b = sentence.get(match, f"a{mark}"), sentence.get(match, f"b{mark}")
     others = [
-        each for each in sentence.quantities if each not in (a, b) and each.group not in ("year", "date", "clock", "ordinal")
+        each
+        for each in sentence.quantities
+        if each not in (a, b) and each.group not in ("year", "date", "clock", "ordinal")
     ]
     if len(others) == 3:
         # The whole may stand beside its parts.
@@ -277,7 +282,7 @@ class ListCounts(Rule):
                 continue  # something else stands behind the last comma
             if "(" in _head(match) and match["how"] != ")":
                 continue
-            is_list = match["how"] == ":" or match.re is _NAMED and re.search(r"namely |[(:–—] ?$", _head(match))
+            is_list = match["how"] == ":" or (match.re is _NAMED and re.search(r"namely |[(:–—] ?$", _head(match)))
             if not is_list and (len(items) < 2 or not _are_names(text, items[:-1] + last)):
                 continue
             if (len(items) == 1 and len(last) < 2) or any(

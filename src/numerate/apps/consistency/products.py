@@ -67,7 +67,8 @@ _BY = re.compile(
     rf"|×) ?{slot('c', UNIT)})?(?P<gap>{_GAP}{{0,50}}?){slot('t', UNIT)}"
 )
 _BOX = re.compile(
-    rf"{slot('a', UNIT)} (?:long|wide|broad|in length|in width),? (?:by |and )?{slot('b', UNIT)} (?:wide|broad|long|deep"
+    rf"{slot('a', UNIT)} (?:long|wide|broad|in length|in width),? (?:by |and )?{slot('b', UNIT)} (?:wide|broad"
+    rf"|long|deep"
     rf"|high|in width|in length)(?:,? (?:by |and )?{slot('c', UNIT)} (?:deep|high|tall|thick|in (?:height"
     rf"|depth)))?(?P<gap>{_GAP}{{0,50}}?){slot('t', UNIT)}"
 )

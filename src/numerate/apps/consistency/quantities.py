@@ -334,7 +334,9 @@ class Sentence:
 
     def _is_pronoun(self, start: int) -> bool:
         """Whether `one` stands for a thing: `the upper one`, `this one`."""
-        return self.text[start : start + 3] == "one" and _PRONOUN.search(self.text, max(0, start - 24), start) is not None
+        return (
+            self.text[start : start + 3] == "one" and _PRONOUN.search(self.text, max(0, start - 24), start) is not None
+        )
 
     def _is_name(self, numeral: Numeral, group: str) -> bool:
         """Whether a number without a unit is a name: of a table, a day of a trial, a model."""

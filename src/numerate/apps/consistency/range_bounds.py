@@ -19,8 +19,8 @@ __all__ = ["BOUND_WORDS", "centre_outside", "descending", "impossible_values", "
 _VALUE = COUNT + MONEY + UNIT + PERCENT
 _A, _B, _X = slot("a", _VALUE), slot("b", _VALUE), slot("x", _VALUE)
 BOUND_WORDS = (
-    "p-value", "P-value", "robability", "orrelation", "ensitivity", "pecificity", "ccuracy", "urnout", "umidity", "urity",
-    " rate ", "aturation", "lood pressure", " BP ", " pH ", "arket share", "R²", "AUC",
+    "p-value", "P-value", "robability", "orrelation", "ensitivity", "pecificity", "ccuracy", "urnout", "umidity",
+    "urity",    " rate ", "aturation", "lood pressure", " BP ", " pH ", "arket share", "R²", "AUC",
 )  # fmt: skip
 _IS = r"(?: (?:of|is|was|were|are|reached|at|=)|:| ?=)+ (?:only |just |about |a |an )?"
 _UNIT_INTERVAL = re.compile(
@@ -32,12 +32,19 @@ _WHOLE = re.compile(
     r"|mortality|completion|detection|approval|graduation|retention|dropout|fatality) rate|(?:oxygen )?saturation"
     rf"|market share)(?: (?:in|for|of|at) [a-z ]{{1,24}}?)?{_IS}{slot('q', PERCENT)}"
 )
-_PRESSURE = re.compile(rf"\b(?:blood pressure|bp)(?: [a-z]+){{0,3}}?{_IS}{slot('a', COUNT + UNIT)} ?/ ?{slot('b', COUNT + UNIT)}")
-_ACID = re.compile(rf"\bph(?: value)?(?: (?:of|is|was)|:| ?=)? {slot('q', COUNT)}(?= ?[.,;)]|$| (?:and|at|for|with|in)\b)")
+_PRESSURE = re.compile(
+    rf"\b(?:blood pressure|bp)(?: [a-z]+){{0,3}}?{_IS}{slot('a', COUNT + UNIT)} ?/ ?{slot('b', COUNT + UNIT)}"
+)
+_ACID = re.compile(
+    rf"\bph(?: value)?(?: (?:of|is|was)|:| ?=)? {slot('q', COUNT)}(?= ?[.,;)]|$| (?:and|at|for|with|in)\b)"
+)
 _RANGE = rf"{_A}(?: ?(?:–|—|-) ?| to | and ){_B}"
 _MEAN = r"\b(?:mean|median|averag(?:e|es|ed|ing)|mode)(?: [a-z]+){0,3}?(?: (?:of|was|is|at|being)|:| ?=)? "
 _CENTRES = (
-    re.compile(rf"(?:\bfrom |\bbetween |\baged |\bages |\b[a-z]+ of |\(|: |\b[a-z]+ ){_RANGE}[^.;\ue000-\uf8ff]{{0,30}}?{_MEAN}{_X}"),
+    re.compile(
+        rf"(?:\bfrom |\bbetween |\baged |\bages |\b[a-z]+ of |\(|: "
+        rf"|\b[a-z]+ ){_RANGE}[^.;\ue000-\uf8ff]{{0,30}}?{_MEAN}{_X}"
+    ),
     re.compile(rf"{_MEAN}{_X}(?: [a-z]+){{0,3}}? ?(?:\(|,|;|with|and)[^.;\ue000-\uf8ff]{{0,25}}?{_RANGE}"),
 )
 _NOT_CENTRE = re.compile(

@@ -25,27 +25,37 @@ __all__ = ["stated_mean", "stated_results"]
 
 MOST_TERMS = 7
 _ALL = re.compile(
-    r"(?:\b|(?=, or))(?:total\w*|in all|altogether|overall|combined|together|sum|all told|add(?:s|ed|ing)? up|amount\w* to|com(?:es?|ing) to"
-    r"|came to|mak(?:es?|ing)|giv(?:es?|ing)|gave|bring\w*|which (?:is|are|makes?|gives?)|so|thus|therefore|hence|yielding"
-    r"|result\w* in|for an? (?:[a-z'’-]+ ){1,4}of|for (?:[a-z]+ ){1,3}of|i\.e\.,?|that is,?|, or|equals|=)(?: [a-z'’-]+){0,5}[:,]? ?$"
+    r"(?:\b|(?=, or))(?:total\w*|in all|altogether|overall|combined|together|sum|all told|add(?:s|ed|ing)? up"
+    r"|amount\w* to|com(?:es?|ing) to"
+    r"|came to|mak(?:es?|ing)|giv(?:es?|ing)|gave|bring\w*|which (?:is|are|makes?|gives?)|so|thus|therefore"
+    r"|hence|yielding"
+    r"|result\w* in|for an? (?:[a-z'’-]+ ){1,4}of|for (?:[a-z]+ ){1,3}of|i\.e\.,?|that is,?|, or|equals"
+    r"|=)(?: [a-z'’-]+){0,5}[:,]? ?$"
 )
 _ALL_BEHIND = re.compile(
-    r"(?: [a-z'’-]+){0,4}? (?:in all|in total|altogether|all told|combined|overall|together|as a whole)(?=[.,;)]|$| (?:for|over|on)\b)"
+    r"(?: [a-z'’-]+){0,4}? (?:in all|in total|altogether|all told|combined|overall|together|as a whole)(?=[.,;)]"
+    r"|$| (?:for|over|on)\b)"
 )
 _LEFT = re.compile(
-    r"\b(?:leav(?:es?|ing)|left|remain(?:s|ed|ing)?|so|thus|therefore|hence|net|which leaves|still|rest|difference|keeps?|kept"
+    r"\b(?:leav(?:es?|ing)|left|remain(?:s|ed|ing)?|so|thus|therefore|hence|net|which leaves|still|rest"
+    r"|difference|keeps?|kept"
     r"|other|surplus|change)(?: [a-z'’-]+){0,4} ?$"
 )
 _LEFT_BEHIND = re.compile(
-    r"(?: [a-z'’-]+){0,3}? (?:left|free|remain(?:s|ed|ing)?|spare|unused|unsold|empty|vacant|available|to go|outstanding|missing"
+    r"(?: [a-z'’-]+){0,3}? (?:left|free|remain(?:s|ed|ing)?|spare|unused|unsold|empty|vacant|available|to go"
+    r"|outstanding|missing"
     r"|over|short|unpaid|open)(?=[.,;)]|$| (?:for|to|at|by|after|until)\b)"
 )
 _MEAN = re.compile(r"\b(?:averag(?:e|es|ed|ing)|mean)(?: [a-z'’-]+){0,4}[:,]? ?$")
 _APART = re.compile(
-    r"\b(?:per|each|every|than|compared|versus|vs|against|between|respectively|includ\w+|among|of (?:which|whom|them|these"
-    r"|those|it|that)|out of|rose|fell|grew|rank\w*|aged|times|more|another|further|at least|record|previous\w*|since|ago"
-    r"|ratio|beat|won|lost|led|margin|from [\ue000-\ue009]|while|whereas|but|or|if|up|down|twice|half|both|most|once|target|limit|maximum"
-    r"|minimum|about|some|expect\w*|plan\w*|forecast|wide|long|high|deep|tall|length|width|by [\ue000-\ue009]|averag\w*|mean)\b|%|[×±]|\d ?[-–/] ?\d|\bare prime|\bso (?:is|are|do|does|did)\b"
+    r"\b(?:per|each|every|than|compared|versus|vs|against|between|respectively|includ\w+|among|of (?:which|whom"
+    r"|them|these"
+    r"|those|it|that)|out of|rose|fell|grew|rank\w*|aged|times|more|another|further|at least|record|previous\w*"
+    r"|since|ago"
+    r"|ratio|beat|won|lost|led|margin|from [\ue000-\ue009]|while|whereas|but|or|if|up|down|twice|half|both|most"
+    r"|once|target|limit|maximum"
+    r"|minimum|about|some|expect\w*|plan\w*|forecast|wide|long|high|deep|tall|length|width|by [\ue000-\ue009]"
+    r"|averag\w*|mean)\b|%|[×±]|\d ?[-–/] ?\d|\bare prime|\bso (?:is|are|do|does|did)\b"
 )
 _OR = re.compile(r", or\b|\bby\b")
 _LIST = re.compile(r",|\band\b|;|:|–|—|\bplus\b|\bwith\b|\bin addition to\b|\+|\bwhile\b")
@@ -126,7 +136,8 @@ def _any_holds(terms: list[Quantity], z: Quantity, slack: float) -> bool:
 
 _NOT_MEAN = re.compile(
     r"\b(?:than|compared|versus|against|national|annual|previous\w*|respectively|weighted|season|career|league|record|below"
-    r"|above|while|whereas|but|per cent|total\w*|median|rose|fell|increase\w*|decrease\w*|sd|deviation|between|range\w*|from"
+    r"|above|while|whereas|but|per cent|total\w*|median|rose|fell|increase\w*|decrease\w*|sd|deviation|between"
+    r"|range\w*|from"
     r"|over the|long-term|usual|standard)\b|±|%"
 )
 
@@ -163,5 +174,10 @@ def stated_mean(sentence: Sentence) -> Iterator[Finding]:
         return
     told = ", ".join(each.text for each in terms)
     yield finding_at(
-        "average", z, f"The average of {told} is {plain(mean)}, not {z.text}.", meant=mean, others=terms, probability=0.86
+        "average",
+        z,
+        f"The average of {told} is {plain(mean)}, not {z.text}.",
+        meant=mean,
+        others=terms,
+        probability=0.86,
     )

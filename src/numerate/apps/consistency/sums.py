@@ -225,7 +225,9 @@ class Sums(Rule):
         slack *= scale
         if abs(whole - total.value) <= slack or (total.hedge == "over" and whole > total.value):
             return
-        if _another_sum(sentence, total, parts, scale) or (whole < total.value and _has_more_parts(sentence, len(parts))):
+        if _another_sum(sentence, total, parts, scale) or (
+            whole < total.value and _has_more_parts(sentence, len(parts))
+        ):
             return
         terms = " + ".join(plain(part.value) for part in parts)
         message = f"{terms} = {plain(whole)}, not {total.text}."
