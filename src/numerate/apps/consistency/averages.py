@@ -61,12 +61,13 @@ _YEARS = re.compile(
 )
 _NAMED = re.compile(
     rf"(?P<lead>^|[a-z,] ){slot('n', COUNT)}(?: of (?:the|its|their"
-    rf"|these))?(?P<noun> (?:[a-z-]+ ){{0,2}}?[a-z-]{{3,}}s)(?P<gap>),? ?(?:[,(:–—]|namely)(?: namely)? ?"
+    rf"|these))?(?P<noun> (?!with |of |in |at |for |and |to )(?:[a-z-]+ ){{0,2}}?[a-z-]{{3,}}s)(?P<gap>)"
+    r",? ?(?:[,(:–—]|namely)(?: namely)? ?"
     r"(?P<items>[^.;:()\ue000-\uf8ff]{5,120}?,? and [^.;:,()\ue000-\uf8ff]{3,30}?)(?P<how>,|\)|$|\.)"
 )
 _LOOSE = re.compile(
     r"\b(?:includ\w*|among|such as|e\.g|for example|etc|like|at least|more|other|or|with|both|several|least"
-    r"|first|last|only|namely the|following|respectively|not|to|is|are|was|were|who|which|that)\b"
+    r"|alongside|together|first|last|only|namely the|following|respectively|not|to|is|are|was|were|who|which|that)\b"
 )
 _LOOSE_LEAD = re.compile(
     r"\b(?:includ\w*|among|such as|e\.g|at least|more|other|of|or|first|last|between|only one|following"
@@ -280,8 +281,10 @@ class ListCounts(Rule):
             last = items[-1].split(" and ")
             if len(items) > 1 and not re.search(r" (?:and|&) [^,]*$", match["items"]):
                 continue  # something else stands behind the last comma
-            if "(" in _head(match) and match["how"] != ")":
+            if ("(" in _head(match) and match["how"] != ")") or "!" in match["items"] or "?" in match["items"]:
                 continue
+            if match.re is _NAMED and _PART_OF.search(sentence.skeleton[: match.start("n")]):
+                continue  # `four of its six tracks (...)`
             is_list = match["how"] == ":" or (match.re is _NAMED and re.search(r"namely |[(:–—] ?$", _head(match)))
             if not is_list and (len(items) < 2 or not _are_names(text, items[:-1] + last)):
                 continue
@@ -300,6 +303,9 @@ class ListCounts(Rule):
             if len(items) > 1 and _OXFORD.search(match["items"]):
                 counts.add(len(items))
             yield from _counted(sentence, match, counts)
+
+
+_PART_OF = re.compile(r"\bof (?:(?:its|the|his|her|their|all|these|those) )?$")
 
 
 def _head(match: re.Match[str]) -> str:

@@ -98,9 +98,9 @@ _AGED = re.compile(
 
 def closed_ages(sentence: Sentence) -> Iterator[Finding]:
     """`the older is 17 and the younger 12, so they are five years apart`: two ages and their difference."""
-    if not _APART.search(sentence.skeleton):
-        return
     values = values_of(sentence)
+    if len(values) != 3 or not _APART.search(sentence.skeleton):
+        return
     spans = [each for each in values if each.unit == "year"]
     ages = [each for each in values if each.unit is None and each.group == "plain" and 0 < each.value < 120]
     if len(spans) > len(values) - 2 and len(spans) == 3:
@@ -192,8 +192,8 @@ _LOOSE = re.compile(
 def closed_times(sentence: Sentence) -> Iterator[Finding]:
     """`a population of 8,400, three times the size of Hale, which has 4,200`: two values and their factor."""
     skeleton = sentence.skeleton
-    found = list(_TIMES.finditer(skeleton))
     values = values_of(sentence)
+    found = list(_TIMES.finditer(skeleton)) if len(values) == 3 and " times " in skeleton else []
     if len(found) != 1 or len(values) != 3 or _LOOSE.search(skeleton):
         return
     n = sentence.get(found[0], "n")
@@ -260,6 +260,8 @@ _HEDGED = re.compile(
 def closed_fraction(sentence: Sentence) -> Iterator[Finding]:
     """`up by a third on last year: 400 members, compared with 300 then`: two values and a fraction in words."""
     text = sentence.text.lower()
+    if not any(part in text for part in _PARTS):
+        return
     found = list(_BY_PART.finditer(text))
     if len(found) != 1 or _HEDGED.search(text) or _SEVERAL.search(text):
         return
@@ -300,9 +302,9 @@ _MEANS = re.compile(
 
 def closed_way(sentence: Sentence) -> Iterator[Finding]:
     """`deepened from 35 m to 52 m, so another 17 m had to be drilled`: two ends and the way between them."""
-    match = _WAY.search(sentence.skeleton)
     values = values_of(sentence)
-    if match is None or len(values) != 3 or _SEVERAL.search(_EXTRA.sub(" ", sentence.skeleton)):
+    match = _WAY.search(sentence.skeleton) if len(values) == 3 and "from " in sentence.skeleton else None
+    if match is None or _SEVERAL.search(_EXTRA.sub(" ", sentence.skeleton)):
         return
     a, b = sentence.get(match, "a"), sentence.get(match, "b")
     rest = [each for each in values if each not in (a, b)]
@@ -334,6 +336,8 @@ _LEAVING = re.compile(r"\b(?:leav(?:es?|ing)|left|remain(?:s|ing|ed)?|rest)(?: [
 def closed_taken(sentence: Sentence) -> Iterator[Finding]:
     """`a third of the 90 litres has been used, leaving 60 litres`: a whole, a fraction in words, and what is left."""
     text = sentence.text.lower()
+    if "lea" not in text and "left" not in text and "rem" not in text and "rest" not in text:
+        return
     match = _TAKEN.search(text)
     if match is None or len(_TAKEN.findall(text)) != 1:
         return

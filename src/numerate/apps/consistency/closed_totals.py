@@ -62,6 +62,8 @@ def closed_total(sentence: Sentence) -> Iterator[Finding]:
         return
     if any(not _is_part(each, total) for each in parts):
         return
+    if total.unit is None and len({each.value == int(each.value) for each in values}) > 1:
+        return
     before, behind = context_of(sentence, total)
     if not (_TOTAL_BEFORE.search(before) or _TOTAL_BEHIND.match(behind)):
         return

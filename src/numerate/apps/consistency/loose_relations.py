@@ -1,8 +1,8 @@
 """A percentage that nearly fits the two other numbers of its sentence, with hardly a look at the words.
 
 In real texts, two values of one kind beside one percentage are its base and its result, or its part and its whole, in
-five of six sentences with just these numbers. So a percentage that fits no such reading, but one of them nearly, is suspect
-whatever the words between are. Words that set the percentage apart, such as `and costs by 25 %`, silence it.
+five of six sentences with just these numbers. So a percentage that fits no such reading, but one of them nearly, is
+suspect whatever the words between are. Words that set the percentage apart, such as `and costs by 25 %`, silence it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _NOT_PERCENT = re.compile(
     r"|additional|both|forecast"
     r"|target|confidence|ci|threshold|level|significan\w*|accuracy|top-\w*|alcohol|aged?|versus|vs|excluding|same-store|organic"
     r"|comparable|year-to-date|majority|winning|rival|at least|accuracy|yields?|coupon|bonds?|notes|maturity|poll|error"
-    r"|seats?|interest in|because|after which|then|if|would|could|ago)\b|;|\ue004.*/"
+    r"|seats?|interest in|holding|diluted|because|after which|then|if|would|could|ago)\b|;|\ue004.*/"
 )
 _TWO_THINGS = re.compile(
     r"\band (?:[a-z]+ )?(?:cut|raised?|increased?|reduced?|will|invest|has|have|had|is|was|plans?)\b"
@@ -83,6 +83,8 @@ def loose_percent(sentence: Sentence) -> Iterator[Finding]:
         return
     if not a.comparable(b) or a.group != b.group or a.group in ("ratio", "other") or a.value == b.value:
         return
+    if a.unit is None and any(1900 <= each.value < 2100 for each in (a, b)):
+        return  # a year
     if a.unit is None and (min(a.value, b.value) < LEAST_PLAIN or a.text[:1].isalpha() or b.text[:1].isalpha()):
         return
     if "time" in (a.group, b.group) or a.unit in ("year", "month", "d", "h", "min", "week"):

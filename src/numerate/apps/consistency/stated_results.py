@@ -27,11 +27,12 @@ MOST_TERMS = 7
 _ALL = re.compile(
     r"(?:\b|(?=, or))(?:total\w*|in all|altogether|overall|combined|together|sum|all told|add(?:s|ed|ing)? up"
     r"|amount\w* to|com(?:es?|ing) to"
-    r"|came to|mak(?:es?|ing)|giv(?:es?|ing)|gave|bring\w*|which (?:is|are|makes?|gives?)|so|thus|therefore"
+    r"|came to|mak(?:es?|ing)|giv(?:es?|ing)|gave|bring\w*|which (?:makes?|gives?)|so|thus|therefore"
     r"|hence|yielding"
     r"|result\w* in|for an? (?:[a-z'’-]+ ){1,4}of|for (?:[a-z]+ ){1,3}of|i\.e\.,?|that is,?|, or|equals"
     r"|=)(?: [a-z'’-]+){0,5}[:,]? ?$"
 )
+_WHICH_IS = re.compile(r",? which (?:is|are) (?:an? |exactly )?$")
 _ALL_BEHIND = re.compile(
     r"(?: [a-z'’-]+){0,4}? (?:in all|in total|altogether|all told|combined|overall|together|as a whole)(?=[.,;)]"
     r"|$| (?:for|over|on)\b)"
@@ -91,7 +92,9 @@ def stated_results(sentence: Sentence) -> Iterator[Finding]:
         return
     terms, z = found
     lead, behind = _lead(sentence, z), context_of(sentence, z)[1]
-    is_all = _ALL.search(lead) is not None or _ALL_BEHIND.match(behind) is not None
+    is_all = (
+        _ALL.search(lead) is not None or _WHICH_IS.search(lead) is not None or _ALL_BEHIND.match(behind) is not None
+    )
     is_left = _LEFT.search(lead) is not None or _LEFT_BEHIND.match(behind) is not None
     if not (is_all or is_left) or _MEAN.search(lead):
         return
@@ -105,6 +108,8 @@ def stated_results(sentence: Sentence) -> Iterator[Finding]:
     largest = max(terms, key=lambda each: each.value)
     if is_left and largest is terms[0]:
         real = largest.value - sum(each.value for each in terms[1:])
+        if z.unit is None and _nouns_differ(sentence, largest, z) and not is_typo(z, real):
+            return
         if real > 0 and 0.5 < z.value / real < 2 and z.value < largest.value and (not is_apart or is_typo(z, real)):
             told = " - ".join(plain(each.value) for each in terms)
             message = f"{told} = {plain(real)}, not {z.text}."
@@ -119,6 +124,15 @@ def stated_results(sentence: Sentence) -> Iterator[Finding]:
         told = " + ".join(plain(each.value) for each in terms)
         message = f"{told} = {plain(whole)}, not {z.text}."
         yield finding_at("sum", z, message, meant=whole, others=terms, probability=0.85)
+
+
+def _nouns_differ(sentence: Sentence, one: Quantity, other: Quantity) -> bool:
+    """Whether two counts are of things with different names: 46 rounds, 23 games."""
+    nouns = [_THING.match(context_of(sentence, each)[1]) for each in (one, other)]
+    return all(nouns) and nouns[0][1][:4] != nouns[1][1][:4]  # type: ignore[index]
+
+
+_THING = re.compile(r" ([a-z]{3,}s)\b")
 
 
 def _any_holds(terms: list[Quantity], z: Quantity, slack: float) -> bool:

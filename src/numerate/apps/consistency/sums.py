@@ -178,15 +178,18 @@ class Sums(Rule):
         skeleton = sentence.skeleton
         if sum(skeleton.count(each) for each in _NUMBER) < 3:
             return
+        found: list[Finding] = []
         for each in totals_of(sentence):
             if not each.certain and not _exclusive(each.named, each.head):
                 continue
             most = each.how == "most"
             if most and sum(part.value for part in each.parts) <= each.total.value:
                 continue
-            yield from self._sum(sentence, each.total, each.parts, each.words, each.named, each.how == "behind")
+            found += self._sum(sentence, each.total, each.parts, each.words, each.named, each.how == "behind")
         for closed in _CLOSED:
-            yield from closed(sentence)
+            if not found:
+                found += closed(sentence)
+        yield from found
         for match in matches(skeleton, _AFTER + _BEFORE):
             yield from self._equal(sentence, match)
         for match in matches(skeleton, _OPPOSED):
