@@ -178,7 +178,8 @@ def closed_stock(sentence: Sentence) -> Iterator[Finding]:
 
 
 _TIMES = re.compile(
-    rf"{slot('n', COUNT)} times (?P<as>as [a-z]+ as|the (?:size|number|price|amount|height|length|weight|area"
+    rf"{slot('n', COUNT)} times (?P<as>as (?!well |long |soon |far )[a-z]+ as|the (?:size|number|price|amount"
+    rf"|height|length|weight|area"
     r"|population|cost|rate|figure|total|capacity|distance|value|speed|mass|volume)|larger|higher|bigger|more|heavier"
     r"|longer|taller|that of)\b"
 )

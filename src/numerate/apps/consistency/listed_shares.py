@@ -39,7 +39,7 @@ LEAST_WHOLE = 8
 
 def listed_shares(sentence: Sentence) -> Iterator[Finding]:
     """Shares of a list that do not fit the whole that the others fit."""
-    yield from _judged(sentence, _items(sentence), _wholes(sentence), is_stated=True)
+    yield from _judged(sentence, _items(sentence), _wholes(sentence))
 
 
 def _items(sentence: Sentence) -> list[tuple[Quantity, Quantity]]:
@@ -69,7 +69,7 @@ def _fits(part: float, whole: float, p: Quantity) -> bool:
 
 
 def _judged(
-    sentence: Sentence, items: list[tuple[Quantity, Quantity]], wholes: Sequence[Quantity], *, is_stated: bool
+    sentence: Sentence, items: list[tuple[Quantity, Quantity]], wholes: Sequence[Quantity]
 ) -> Iterator[Finding]:
     if not 2 <= len(items) <= 12:
         return
@@ -134,4 +134,4 @@ def shares_of_last(sentences: Sequence[Sentence]) -> Iterable[Finding]:
             if _THING.match(other.text, whole.end - other.offset)
         ]
         if len(items) > 1:
-            yield from _judged(sentence, items, wholes, is_stated=False)
+            yield from _judged(sentence, items, wholes)
