@@ -26,7 +26,6 @@ _ITEM = re.compile(
     rf"|{slot('p2', PERCENT)}{_WORDS} ?[(\[](?:n ?= ?)?{slot('a2', COUNT)} ?[)\];,]"
     rf"|(?<![/–—-]){slot('a3', COUNT)}{_WORDS}, or {slot('p3', PERCENT)}(?=[,.;]| of (?:them|these|the|all)\b)"
 )
-_OWN = re.compile(rf" of (?:the |all |these |those |its |their )?{slot('n', COUNT)}| ?/ ?{slot('m', COUNT)}")
 _CHANGE = re.compile(
     r"\b(?:up|down|rose|fell|grew|increase\w*|decrease\w*|declin\w*|growth|drop\w*|higher|lower|compared|versus|vs"
     r"|year-on-year|gain\w*|more|fewer|less|alcohol|interest|discount)\b"
