@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import re
+import statistics
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, plain, rules
 from numerate.apps.consistency.quantities import COUNT, MONEY, PERCENT, UNIT, YEAR, one, slot
+from numerate.apps.consistency.stated_rates import stated_rates
+from numerate.apps.consistency.stated_results import stated_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -55,9 +59,15 @@ _YEARS = re.compile(
     rf"{slot('n', COUNT)} (?P<noun>(?:[a-z-]+ ){{0,3}}?[a-z-]+s)(?P<gap>) \((?:in )?(?P<years>{one(YEAR)}(?"
     rf":(?:, | and |, and ){one(YEAR)})+)\)"
 )
+_NAMED = re.compile(
+    rf"(?P<lead>^|[a-z,] ){slot('n', COUNT)}(?: of (?:the|its|their"
+    rf"|these))?(?P<noun> (?!with |of |in |at |for |and |to )(?:[a-z-]+ ){{0,2}}?[a-z-]{{3,}}s)(?P<gap>)"
+    r",? ?(?:[,(:–—]|namely)(?: namely)? ?"
+    r"(?P<items>[^.;:()\ue000-\uf8ff]{5,120}?,? and [^.;:,()\ue000-\uf8ff]{3,30}?)(?P<how>,|\)|$|\.)"
+)
 _LOOSE = re.compile(
     r"\b(?:includ\w*|among|such as|e\.g|for example|etc|like|at least|more|other|or|with|both|several|least"
-    r"|first|last|only|namely the|following|respectively|not|to|is|are|was|were|who|which|that)\b"
+    r"|alongside|together|first|last|only|namely the|following|respectively|not|to|is|are|was|were|who|which|that)\b"
 )
 _LOOSE_LEAD = re.compile(
     r"\b(?:includ\w*|among|such as|e\.g|at least|more|other|of|or|first|last|between|only one|following"
@@ -74,12 +84,15 @@ class Averages(Rule):
     least = 3
 
     def wants(self, tally: Tally, text: str) -> bool:
-        """Three values and a word for their average."""
-        return tally.values > 2 and ("verag" in text or "mean" in text or "Mean" in text)
+        """Three values and a word for their average, or a period or thing for each."""
+        return tally.values > 2 and (
+            "verag" in text or "mean" in text or "Mean" in text or " per " in text or " a " in text or " each " in text
+        )
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Looks for lists with their mean, and for wholes that are shared out."""
         skeleton = sentence.skeleton
+        yield from stated_rates(sentence)
         if "averag" not in skeleton and "mean" not in skeleton:
             return
         for pattern in (_MEAN_BEHIND, _MEAN_BEFORE, _MEAN_OF):
@@ -87,6 +100,7 @@ class Averages(Rule):
                 yield from _mean(sentence, match)
         for match in _EACH.finditer(skeleton):
             yield from _shared_out([sentence.get(match, name) for name in "xyz"], match["one"] + match["other"])
+        yield from stated_mean(sentence)
         values = [each for each in sentence.quantities if each.group in ("plain", "money")]
         if (
             len(values) == len(sentence.quantities) == 3
@@ -118,16 +132,15 @@ def _mean(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
         if any(part.half != 0.5 or part.unit for part in parts)
         else 0.0
     )
-    slack += z.half
+    slack = slack / math.sqrt(len(parts)) + z.half
     if (
         abs(z.value - mean) <= slack
         or not low / 2 <= z.value <= high * 2
         or (len(parts) < 3 and not low <= z.value <= high)
     ):
         return
-    middle = sorted(part.value for part in parts)[len(parts) // 2]
-    if abs(z.value - middle) <= z.half:
-        return  # a median
+    if abs(z.value - statistics.median(part.value for part in parts)) <= z.half:
+        return
     message = f"The average of {', '.join(part.text for part in parts)} is {plain(mean)}, not {z.text}."
     yield finding_at("average", z, message, meant=mean, others=parts, probability=0.9)
 
@@ -181,6 +194,53 @@ class Ratios(Rule):
                 continue
             message = f"{c.text} and {d.text} are {plain(real)} to 1, not {a.text} to {b.text}."
             yield finding_at("ratio", d, message, meant=c.value / given, others=[a, b, c], probability=0.9)
+            return
+        yield from _closed_ratio(sentence)
+
+
+_RATIO_OF = re.compile(
+    rf"\b(?:ratio|proportions?|relation|mix(?:ed)?|blend(?:ed)?|dilut\w+)\b(?:[^.;\ue000-\uf8ff]"
+    rf"|\.(?=\w)){{0,40}}?{slot('a', COUNT)}"
+    rf"(?: ?: ?| to |-to-){slot('b', COUNT)}"
+    rf"|{slot('a2', COUNT)}(?: ?: ?| to |-to-){slot('b2', COUNT)} (?:[a-z]+[ -])?(?:[a-z]+ )?(?:ratio|proportion"
+    rf"|mix(?:ture)?|split)\b"
+)
+_NOT_RATIO = re.compile(r"\b(?:than|respectively|from|increase\w*|rose|fell|previous\w*|national|average|odds|bets?)\b")
+
+
+def _closed_ratio(sentence: Sentence) -> Iterator[Finding]:
+    """Two numbers and their ratio, in any order: `18 girls and 12 boys, a ratio of 2:1`."""
+    skeleton = sentence.skeleton
+    match = _RATIO_OF.search(skeleton)
+    if match is None or _NOT_RATIO.search(skeleton):
+        return
+    mark = "" if match["a"] else "2"
+    a, b = sentence.get(match, f"a{mark}"), sentence.get(match, f"b{mark}")
+    others = [
+        each
+        for each in sentence.quantities
+        if each not in (a, b) and each.group not in ("year", "date", "clock", "ordinal")
+    ]
+    if len(others) == 3:
+        # The whole may stand beside its parts.
+        low, middle, high = sorted(others, key=lambda each: each.value)
+        others = [each for each in others if each is not high] if low.value + middle.value == high.value else []
+    if len(others) != 2 or not others[0].comparable(others[1]) or min(a.value, b.value) <= 0:
+        return
+    c, d = others
+    if "ratio" in (c.group, d.group) or " of " in sentence.between(c, d):
+        return
+    if min(c.value, d.value) <= 0 or any(each.hedge for each in (a, b, c, d)):
+        return
+    real, given = c.value / d.value, a.value / b.value
+    near = 0.04 + sum(each.half / each.value for each in (a, b) if each.half < 0.4)
+    near += 0.25 / c.value + 0.25 / d.value if c.unit is None else 0.5 * (c.half / c.value + d.half / d.value)
+    if any(abs(real / each - 1) <= near for each in (given, 1 / given)) or not (
+        given / 3 < real < given * 3 or 1 / given / 3 < real < 3 / given
+    ):
+        return
+    message = f"{c.text} and {d.text} are {plain(max(real, 1 / real))} to 1, not {a.text} to {b.text}."
+    yield finding_at("ratio", a, message, others=[b, c, d], probability=0.88)
 
 
 @rules.register("count")
@@ -201,23 +261,32 @@ class ListCounts(Rule):
                 or " : " in text
                 or (tally.times > 1 and "(" in text)
                 or ("," in text and (" are " in text or " were " in text))
+                or (tally.values < 3 and ", " in text and " and " in text)
             )
         )
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Looks for lists behind a colon, and for years in brackets."""
         text = sentence.text
-        if not any(map(text.__contains__, (": ", " : ", "(", " are ", " were "))):
+        if not any(map(text.__contains__, (": ", " : ", "(", " are ", " were ", ", "))):
             return
         for match in _YEARS.finditer(sentence.skeleton) if len(sentence.quantities) > 2 else ():
             years = len(sentence.within(match["years"]))
             yield from _counted(sentence, match, {years})
-        for match in _COLON.finditer(sentence.skeleton):
+        found = [*_COLON.finditer(sentence.skeleton)]
+        if not found and " and " in text:
+            found = [*_NAMED.finditer(sentence.skeleton)]
+        for match in found:
             items = [each.strip() for each in re.split(r", (?:and |& )?|,", match["items"].strip())]
             last = items[-1].split(" and ")
             if len(items) > 1 and not re.search(r" (?:and|&) [^,]*$", match["items"]):
                 continue  # something else stands behind the last comma
-            if match["how"] != ":" and (len(items) < 2 or not _are_names(text, items[:-1] + last)):
+            if ("(" in _head(match) and match["how"] != ")") or "!" in match["items"] or "?" in match["items"]:
+                continue
+            if match.re is _NAMED and _PART_OF.search(sentence.skeleton[: match.start("n")]):
+                continue  # `four of its six tracks (...)`
+            is_list = match["how"] == ":" or (match.re is _NAMED and re.search(r"namely |[(:–—] ?$", _head(match)))
+            if not is_list and (len(items) < 2 or not _are_names(text, items[:-1] + last)):
                 continue
             if (len(items) == 1 and len(last) < 2) or any(
                 not each or len(each.split()) > 4 for each in items[:-1] + last
@@ -234,6 +303,14 @@ class ListCounts(Rule):
             if len(items) > 1 and _OXFORD.search(match["items"]):
                 counts.add(len(items))
             yield from _counted(sentence, match, counts)
+
+
+_PART_OF = re.compile(r"\bof (?:(?:its|the|his|her|their|all|these|those) )?$")
+
+
+def _head(match: re.Match[str]) -> str:
+    """What stands between the noun and the items."""
+    return match.string[match.end("noun") : match.start("items")] if match.re is _NAMED else ""
 
 
 _OXFORD = re.compile(r", (?:and|&) ")

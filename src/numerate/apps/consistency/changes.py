@@ -106,8 +106,9 @@ def _change_fits(a: Quantity, b: Quantity, asked: float, slack: float, hedge: st
     """Whether the change may be the one that is asked for, with both values and the claim rounded."""
     if a.value <= a.slack or b.value < 0:
         return False
-    low = (b.value - _blur(b)) / (a.value + _blur(a)) - 1 - slack
-    high = (b.value + _blur(b)) / (a.value - _blur(a)) - 1 + slack
+    less = 0.5 if a.group == b.group == "percent" and not (a.hedge or b.hedge) else 1.0
+    low = (b.value - less * _blur(b)) / (a.value + less * _blur(a)) - 1 - slack
+    high = (b.value + less * _blur(b)) / (a.value - less * _blur(a)) - 1 + slack
     # `more than 30 %` may be 39 %, `nearly 30 %` may be 27 %.
     least, most = {"over": (0.97, 1.35), "under": (0.8, 1.03), "about": (0.85, 1.15)}.get(hedge, (1.0, 1.0))
     ends = sorted((asked * least, asked * most))
@@ -168,6 +169,9 @@ def _factor(change: Change) -> Finding | None:
         return None
     real, hedge = b.value / a.value, change.hedge
     low, high = factor / 1.12, factor * 1.12
+    if change.word.endswith(("half", "quarter", "third", "fifth")) and not hedge:
+        low, high = 1 + 0.85 * (factor - 1), 1 + 1.15 * (factor - 1)  # `cut by a quarter` is not by a fifth
+        low, high = min(low, high), max(low, high)
     if change.c is not None:
         low, high = factor / 1.16, (factor + 1) * 1.12  # `three times more` may be four times as much
     elif "not " in hedge or "less" in hedge or "only" in hedge:
@@ -201,7 +205,12 @@ def _difference(sentence: Sentence, change: Change) -> Finding | None:
     real = abs(b.value - a.value)
     free = change.word in COMPARING or "than" in change.hedge
     slacks = [each.half if free else each.slack for each in (a, b)]
-    slack = sum(slacks) + d.slack
+    if not d.hedge and (free or not (a.hedge or b.hedge)):
+        slack = 2.02 * max(*slacks, d.half)  # three roundings hardly add up to more than one of the last digit
+        if d.group == "money" and {each.half for each in (a, b, d)} == {0.5}:
+            slack = 0.0  # prices: `by €3, from €12 to €16`
+    else:
+        slack = sum(slacks) + d.slack
     exact = all(each.half == 0.5 and (free or not each.hedge) for each in (a, b)) and d.half == 0.5 and not d.hedge
     if exact and a.unit is None and b.unit is None:
         slack = max(each.last_place for each in (a, b, d)) / 2 if min(a.value, b.value) >= 1000 else 0.0

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from numerate.apps.consistency.base import Rule, rules
+from numerate.apps.consistency.joined_sentences import JOINED_RULES, joined_sentences
 from numerate.apps.consistency.quantities import Sentence
 from numerate.apps.consistency.tally import tally_of
 from numerate.reading import make_reader
@@ -61,6 +62,12 @@ class ConsistencyChecker:
             yield from self._of_sentence(sentence)
         for rule in self._passage_rules:
             yield from rule.passage(sentences)
+        for sentence in joined_sentences(sentences):
+            tally = tally_of(sentence.numerals)
+            for name in JOINED_RULES:
+                rule = self.rules.get(name)
+                if rule is not None and rule.wants(tally, sentence.text):
+                    yield from rule.sentence(sentence)
 
     def _of_sentence(self, sentence: Sentence) -> Iterator[Finding]:
         tally, text = tally_of(sentence.numerals), sentence.text

@@ -6,7 +6,9 @@ not matter: the three numbers belong together. So these tests look at the words 
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
+import math
 import re
 from typing import TYPE_CHECKING
 
@@ -29,6 +31,8 @@ __all__ = [
     "closed_result",
     "closed_span",
     "context_of",
+    "is_change",
+    "is_typo",
     "values_alike",
     "values_of",
 ]
@@ -49,7 +53,8 @@ _MOVED = (
 _MORE = (
     r"more|higher|greater|larger|above|better|bigger|longer|heavier|taller|faster|older|wider|deeper|less"
     r"|lower|fewer|smaller|below"
-    r"|shorter|lighter|cheaper|younger|slower|narrower|up|down|ahead|behind|clear|adrift|short"
+    r"|over (?:the|its|their|last)|under (?:the|its|their)|shorter|lighter|cheaper|younger|slower|narrower|up"
+    r"|down|ahead|behind|clear|adrift|short"
 )
 _HEDGE = r"(?:(?:by|about|around|approximately|roughly|some|only|just|a|an|the|another|exactly) )*"
 _BEFORE = re.compile(
@@ -84,7 +89,8 @@ def _has_range(sentence: Sentence, values: list[Quantity]) -> bool:
     return False
 
 
-def _is_change(sentence: Sentence, quantity: Quantity) -> bool:
+def is_change(sentence: Sentence, quantity: Quantity) -> bool:
+    """Whether the words beside a quantity say that it is a change or a difference."""
     before, behind = context_of(sentence, quantity)
     return _BEFORE.search(before) is not None or _BEHIND.match(behind) is not None
 
@@ -114,18 +120,26 @@ def _alike(sentence: Sentence) -> list[Quantity]:
 def closed_percent(sentence: Sentence) -> Iterator[Finding]:
     """One change in percent, two values, and maybe their difference."""
     values = values_of(sentence)
-    if not 3 <= len(values) <= 4 or _OTHER.search(sentence.skeleton) or _TWO_BASES.search(sentence.skeleton):
+    if not 3 <= len(values) <= 4:
+        return
+    # The words of a tax or an interest name no other base.
+    words = _RATE_WORDS.sub(" ", sentence.skeleton) if _CHARGE.search(sentence.skeleton) else sentence.skeleton
+    if _OTHER.search(words) or _TWO_BASES.search(words):
         return
     percents = [each for each in values if each.group == "percent"]
     others = [each for each in values if each.group != "percent"]
     if len(percents) == 2 and len(others) == 1:
         yield from _closed_points(sentence, percents, others[0])
+    if len(others) == 3 and sum(each.unit is None for each in others) == 1:
+        # `sales of its 12 shops rose 5 % from $40 million to $44 million`
+        others = [each for each in others if each.unit is not None or each.value >= 1000]
     if len(percents) != 1 or any(not _is_kin(each, others[0]) for each in others):
         return
     p = percents[0]
+    others = [_unhedged(each) if _is_compared(sentence, p, each) else each for each in others]
     is_rate = len(others) == 2 and others[0].group == "money" and _CHARGE.search(sentence.skeleton) is not None
     if (
-        not (is_rate or _is_change(sentence, p))
+        not (is_rate or is_change(sentence, p))
         or min(each.value for each in others) <= 0
         or p.value == 0
         or p.hedge in ("over", "under")
@@ -139,7 +153,7 @@ def closed_percent(sentence: Sentence) -> Iterator[Finding]:
         # `by 0.4 L, or 12.5 %, from 3.2 L to 3.6 L`: the first is the difference of the others.
         low, middle, high = sorted(others, key=lambda each: each.value)
         differences = [low, middle] if abs(high.value - middle.value - low.value) <= 2 * high.half else []
-        others = [each for each in others if each not in differences or not _is_change(sentence, each)]
+        others = [each for each in others if each not in differences or not is_change(sentence, each)]
     share = abs(p.value)
     near: list[tuple[Quantity, Quantity, float]] = []
     for a in others:
@@ -164,10 +178,23 @@ def closed_percent(sentence: Sentence) -> Iterator[Finding]:
     yield finding_at("percent", p, message, meant=abs(real), others=[a, b], probability=0.9)
 
 
+_COMPARED = re.compile(r" (?:above|below|over|under|beyond|past|more than|less than|fewer than)\b")
+
+
+def _is_compared(sentence: Sentence, p: Quantity, value: Quantity) -> bool:
+    """Whether a word such as `above` compares the value with another one: `14 % above the $400 million of 2020`."""
+    return value.start > p.start and _COMPARED.match(sentence.between(p, value)) is not None
+
+
+def _unhedged(quantity: Quantity) -> Quantity:
+    return dataclasses.replace(quantity, before="", _hedge="")
+
+
 _CHARGES = r"(?:deposit|tax|tip|commission|interest|fee|vat|duty|levy|surcharge|royalty|down payment|gratuity)"
 _CHARGE = re.compile(
     rf"\b{_CHARGES} (?:of|at|rate of) {one(PERCENT)}|{one(PERCENT)} (?:(?!in )[a-z]+ )?{_CHARGES}\b|\b{_CHARGES} on\b"
 )
+_RATE_WORDS = re.compile(r"\b(?:including|interest|annual|rates?|excluding|per (?:year|annum)|each year)\b")
 _TWO_BASES = re.compile(r"\btwice\b|\bcompared\b.*\bfrom\b|\bfrom\b.*\bcompared\b")
 """`compared with 15 in December and fell 18 % from 17 in January`"""
 
@@ -178,6 +205,7 @@ _TIMES_WORD = re.compile(
     r"(?P<word>twice|doubl(?:ed|ing|e)|tripl(?:ed|ing|e)|trebled|quadrupled|halved|halving"
     r"|half)\b(?P<as> as (?:much|many|[a-z]+)| the (?:size|number|price|amount|height|length|weight))?"
 )
+_AS_MANY = ("as many as ", "as much as ", "as many as the ", "as much as the ")
 _TIMES_VALUE = {"twice": 2.0, "doubl": 2.0, "tripl": 3.0, "trebl": 3.0, "quadr": 4.0, "halve": 0.5, "halvi": 0.5}
 
 
@@ -187,7 +215,7 @@ def closed_factor(sentence: Sentence) -> Iterator[Finding]:
     if len(values) != 2 or not values[0].comparable(values[1]) or values[0].group != values[1].group:
         return
     found = list(_TIMES_WORD.finditer(sentence.skeleton))
-    a, b = values
+    a, b = (_unhedged(each) if each.before.lower().endswith(_AS_MANY) else each for each in values)
     if len(found) != 1 or found[0]["hedge"] or min(a.value, b.value) <= 0 or a.hedge or b.hedge:
         return
     word = found[0]["word"]
@@ -196,10 +224,12 @@ def closed_factor(sentence: Sentence) -> Iterator[Finding]:
     if (
         factor is None
         or not (verb or (word == "twice" and found[0]["as"]) or found[0]["as"])
-        or _OTHER.search(sentence.skeleton)
+        or _OTHER.search(sentence.skeleton.replace("many as the", "").replace("much as the", ""))
     ):
         return
-    if (a.unit is None and not verb) or _NOT_TIMES.search(sentence.skeleton):
+    if (a.unit is None and not verb and (found[0]["as"] is None or min(a.value, b.value) < 10)) or _NOT_TIMES.search(
+        sentence.skeleton
+    ):
         return
     ratio = max(a.value, b.value) / min(a.value, b.value)
     factor = max(factor, 1 / factor)
@@ -211,7 +241,7 @@ def closed_factor(sentence: Sentence) -> Iterator[Finding]:
 
 
 _NOT_TIMES = re.compile(
-    r"\b(?:since|again|doubles|single|both|bed\w*|room\w*|album|then|would|could|may|might|if|plan\w*"
+    r"\b(?:since|again|doubles|single|both|bed\w*|room\w*|album|then|would|could|(?<!in )may|might|if|plan\w*"
     r"|aim\w*|target|expected|won|game|time)\b"
 )
 
@@ -250,7 +280,7 @@ def closed_result(sentence: Sentence) -> Iterator[Finding]:
 def _closed_points(sentence: Sentence, percents: list[Quantity], points: Quantity) -> Iterator[Finding]:
     """Two percentages and how many points lie between them."""
     _, behind = context_of(sentence, points)
-    if points.unit is not None or not _POINTS.match(behind) or not _is_change(sentence, points):
+    if points.unit is not None or not _POINTS.match(behind) or not is_change(sentence, points):
         return
     real = 100 * abs(percents[0].value - percents[1].value)
     slack = points.slack + 100 * (percents[0].half + percents[1].half)
@@ -282,6 +312,30 @@ def blur_of(quantity: Quantity) -> float:
     return quantity.slack
 
 
+def is_typo(said: Quantity, real: float) -> bool:
+    """Whether a value is written as the real one but for one digit or two exchanged ones; small numbers prove nothing.
+
+    So near a miss of a relation that all numbers of a sentence take part in is hardly chance, whatever its words are.
+    """
+    step = 2 * said.half
+    if step <= 0 or real <= 0 or not math.isfinite(real):
+        return False
+    if said.unit is not None or said.value >= 1000:
+        step = max(step, said.last_place / 10)  # `$2,300` against `$2,200`
+    one, other = (f"{round(value / step)}" for value in (said.value, real))
+    if len(one) != len(other) or abs(round(real / step) * step - real) > 0.02 * real:
+        return False
+    differing = [index for index in range(len(one)) if one[index] != other[index]]
+    if len(differing) == 1:
+        return len(one) > 2 or (len(one) == 2 and abs(int(one) - int(other)) == 10)
+    return (
+        len(differing) == 2
+        and differing[1] == differing[0] + 1
+        and one[differing[0]] == other[differing[1]]
+        and one[differing[1]] == other[differing[0]]
+    )
+
+
 def closed_difference(sentence: Sentence) -> Iterator[Finding]:
     """One change in units and two values; the largest of three values less the other is the third."""
     values = values_of(sentence)
@@ -290,11 +344,14 @@ def closed_difference(sentence: Sentence) -> Iterator[Finding]:
     if _has_range(sentence, values) or _SIZES.search(sentence.skeleton):
         return
     sizes = _in_one_unit(values)
-    if sizes is None or (values[0].unit is None and not _THAN.search(sentence.skeleton)):
+    is_plain = values[0].unit is None and not _GAP_BETWEEN.search(sentence.skeleton)
+    if sizes is None or (is_plain and not _THAN.search(sentence.skeleton)):
         return
-    if _OTHER.search(sentence.skeleton) or any(each.hedge in ("over", "under") for each in values) or min(sizes) <= 0:
+    if any(each.hedge in ("over", "under") for each in values) or min(sizes) <= 0:
         return
-    changes = [each for each in values if _is_change(sentence, each)]
+    changes = [each for each in values if is_change(sentence, each)]
+    if not changes and _GAP_BETWEEN.search(sentence.skeleton):
+        changes = values[-1:]
     if len(changes) != 1 or _FURTHER.match(context_of(sentence, changes[0])[1]):
         return
     d = changes[0]
@@ -311,10 +368,16 @@ def closed_difference(sentence: Sentence) -> Iterator[Finding]:
     if fits or real == 0 or not 0.3 < said / real < 3 or said > max(x, y):
         return
     meant = real * d.value / said
+    if _OTHER.search(sentence.skeleton) and not is_typo(d, meant):
+        return
     message = f"The difference of {a.text} and {b.text} is {written_like(d, meant)}, not {d.text}."
     yield finding_at("difference", d, message, meant=meant, others=[a, b], probability=0.9)
 
 
+_GAP_BETWEEN = re.compile(
+    r"\b(?:gap|difference|margin|lead|distance) between\b.*\b(?:is|was|comes to|came to"
+    r"|amounts to) (?:an? )?[^ ]+(?: [a-z]+)?\.?$"
+)
 _FURTHER = re.compile(r"(?: [a-z]+)? more(?! than\b)")
 """`and 60 more after an interview`"""
 _SIZES = re.compile(r"\b(?:wide|long|length|width|perimeter|higher up|lower down)\b")
@@ -342,10 +405,14 @@ _SPAN_CUE = re.compile(
     r"\b(?:took|takes|taking|last(?:ed|s|ing)?(?: for)?|spann(?:ed|ing)|(?:period|term|total|span|journey"
     r"|trip|stretch|duration|ride|reign|tenure|career|gap|interval) of"
     r"|(?:after|for|following|over) an? [a-z]+ of|open for|after|i\.e\.,?|that is,?|or"
-    r"|so [a-z ]{0,24}) (?:an? |the |a full |exactly |in )?$"
+    r"|(?:ran|runs|been [a-z]+ing|operated|served|reigned|ruled|existed|continued|lasting|in (?:use|office"
+    r"|service|operation"
+    r"|power)) for|so [a-z ]{0,24}) (?:an? |the |a full |exactly |in )?$"
 )
 _SPAN_END = re.compile(r"\s*(?:[.,;)]|$|(?:later|afterwards|apart|long|in all|in total|altogether|to [a-z]+)\b)")
-_SPAN_BEHIND = re.compile(r" (?:later|afterwards|apart|in all|in total|altogether|long)\b")
+_SPAN_BEHIND = re.compile(
+    r" (?:after (?:the|its|his|her|their|an?)|later|afterwards|apart|in all|in total|altogether|long)\b"
+)
 _NOT_SPAN = re.compile(
     r"\b(?:born|died|which|who|ago|per|every|each|experience|first|last|next|another|previous|more than"
     r"|aged?|old|older|younger|sentence\w*|prison|contract|before|earlier|delay|late|early|within"
@@ -368,7 +435,12 @@ def closed_span(sentence: Sentence) -> Iterator[tuple[Quantity, Quantity, Quanti
         return
     d, (a, b) = spans[0], times
     before, behind = context_of(sentence, d)
-    if not (_SPAN_CUE.search(before) or _SPAN_BEHIND.match(behind)) or _NOT_SPAN.search(sentence.skeleton):
+    is_told = (_SPAN_CUE.search(before) or _SPAN_BEHIND.match(behind)) and not _NOT_SPAN.search(sentence.skeleton)
+    if not is_told:
+        is_years = a.group == b.group == "year" and d.unit == "year" and len(values_of(sentence)) == 1
+        is_years = is_years and not _NOT_SPAN.search(sentence.skeleton) and " than " not in sentence.skeleton
+        if is_years and d.value > 9 and not d.hedge and is_typo(d, abs(a.value - b.value)):
+            yield (a, b, d) if a.value < b.value else (b, a, d)
         return
     if (
         (a.group == "clock") != (b.group == "clock")
@@ -383,6 +455,8 @@ def closed_span(sentence: Sentence) -> Iterator[tuple[Quantity, Quantity, Quanti
         and not re.match(r" later,? (?:in|on|at)? ?$", sentence.between(d, b))
     ):
         return  # `operated on two days later and discharged on 10 March`
+    if behind.startswith(" after") and not behind.startswith(" afterwards") and not a.start < d.start < b.start:
+        return
     if behind.startswith((" later", " afterwards")) and (d.start < a.start or d.start - b.end > 45):
         return  # later than something else
     if d.start > max(a.start, b.start) and re.match(r" (?:later|afterwards),? [a-z]", behind):

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
-from numerate.apps.consistency.closed import blur_of, context_of, values_alike
+from numerate.apps.consistency.closed import blur_of, context_of, is_typo, values_alike
 from numerate.apps.consistency.quantities import COUNT, MONEY, one
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ _AT_PRICE = re.compile(
 )
 _MAKES = re.compile(
     r"\b(?:total\w*|in all|altogether|giving|gives?|makes?|making|mak|cost|costs|came to|comes to|so|is"
-    r"|amount\w*|takes?|took|earn\w*|paid|pays?|contain\w*"
+    r"|amount\w*|add(?:s|ed)? up|takes?|took|earn\w*|paid|pays?|contain\w*"
     r"|holds?|raise[sd]?|brings?|worth|sum|equals?)\b"
 )
 _NOT_PRODUCT = re.compile(
@@ -164,6 +164,13 @@ _NOT_PRODUCT = re.compile(
 )
 
 
+_HARD = re.compile(
+    r"\b(?:plus|including|shipping|tax|discount|sold|and an?|other|of which|than|bonus|left|remain\w*|average)\b"
+    r"|, and\b|%"
+)
+"""Words with which the last number is something else, however near it is to the product."""
+
+
 def closed_product(sentence: Sentence) -> Iterator[Finding]:
     """Three numbers, of which one is a product: `each of the 14 crates holds 12 jars, giving 168 jars`."""
     values = [each for each in sentence.quantities if each.group != "ordinal"]
@@ -171,11 +178,15 @@ def closed_product(sentence: Sentence) -> Iterator[Finding]:
     if len(values) == 3 and _AT_PRICE.search(skeleton) and not _NOT_PRODUCT.search(skeleton) and not values[0].hedge:
         yield from _factors(values)
         return
-    if len(values) != 3 or not _EACH.search(skeleton) or not _MAKES.search(skeleton) or _NOT_PRODUCT.search(skeleton):
+    if len(values) != 3 or not _EACH.search(skeleton) or not _MAKES.search(skeleton):
         return
     if any(each.group in ("year", "date", "clock", "percent") or each.hedge or each.value <= 1 for each in values):
         return
-    yield from _factors(values)
+    for found in _factors(values):
+        if _HARD.search(skeleton):
+            return
+        if not _NOT_PRODUCT.search(skeleton) or is_typo(values[-1], found.evidence["expected"]):
+            yield found
 
 
 def _factors(values: list[Quantity]) -> Iterator[Finding]:

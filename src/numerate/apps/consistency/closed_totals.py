@@ -12,7 +12,7 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain, written_like
-from numerate.apps.consistency.closed import blur_of, context_of, values_of
+from numerate.apps.consistency.closed import blur_of, context_of, is_typo, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,13 +20,15 @@ if TYPE_CHECKING:
     from numerate.apps.consistency.quantities import Quantity, Sentence
     from numerate.apps.findings import Finding
 
-__all__ = ["closed_opposites", "closed_share", "closed_total"]
+__all__ = ["closed_opposites", "closed_part", "closed_share", "closed_total"]
 
 _TOTAL_BEFORE = re.compile(
     r"\b(?:total(?:s|led|ed|ling|ing)?|sum|altogether|in all|in total|together|combined|overall|add(?:s|ed|ing)? up to"
     r"|amount(?:s|ed|ing)? to|(?:came|comes?|coming|bringing|brings|brought)(?: [a-z]+){0,4} to|making|makes|giving"
     r"|gives?"
-    r"|(?:for|,) an? [a-z]+ of|tally of|these|all)(?: (?:of|to|is|was|the|an?|it|up|at|[a-z]+ of|[a-z]+))?[:,]? $"
+    r"|(?:for|,) an? (?:[a-z]+ ){1,3}of|for (?:an? )?(?:(?:group|combined|joint|overall|total|company|annual"
+    r"|full-year|net|gross)"
+    r" )+[a-z]+ of|tally of|these|all)(?: (?:of|to|is|was|the|an?|it|up|at|[a-z]+ of|[a-z]+))?[:,]? $"
     r"|(?:,|;|:| [–—-]) (?:so|thus|hence|therefore)(?: [a-z]+){0,4} $|\b(?:amount due|bill|sum|invoice) (?:is|was"
     r"|came to|comes to) $"
 )
@@ -53,13 +55,14 @@ def closed_total(sentence: Sentence) -> Iterator[Finding]:
     if not 3 <= len(values) <= 8:
         return
     begin = sentence.skeleton.find("\ue100") - 1
-    if _NOT_PARTS.search(sentence.skeleton, max(0, begin)):
-        return
+    is_apart = _NOT_PARTS.search(sentence.skeleton, max(0, begin)) is not None
     total = max(values, key=lambda each: each.value)
     parts = [each for each in values if each is not total]
     if total is not values[-1] or any(each.hedge or each.value <= 0 for each in values):
         return
     if any(not _is_part(each, total) for each in parts):
+        return
+    if total.unit is None and len({each.value == int(each.value) for each in values}) > 1:
         return
     before, behind = context_of(sentence, total)
     if not (_TOTAL_BEFORE.search(before) or _TOTAL_BEHIND.match(behind)):
@@ -71,6 +74,8 @@ def closed_total(sentence: Sentence) -> Iterator[Finding]:
     whole = sum(each.value for each in parts)
     slack = blur_of(total) + 1.7 * math.sqrt(sum(blur_of(each) ** 2 for each in parts))
     if abs(whole - total.value) <= slack or not 0.8 < total.value / whole < 1.25 or _some_add_up(parts, total, slack):
+        return
+    if is_apart and not is_typo(total, whole):
         return
     terms = " + ".join(plain(each.value) for each in parts)
     message = f"{terms} = {plain(whole)}, not {total.text}."
@@ -124,8 +129,76 @@ def _some_add_up(parts: list[Quantity], total: Quantity, slack: float) -> bool:
     )
 
 
+_PART_OF = re.compile(
+    r"^(?: (?!of )[a-z'’-]+){0,5}? (?:out )?of (?:(?:the|its|all|their|these|those|our|a total of) )*$"
+)
+_OF_THEM = re.compile(r"(?: [a-z'’-]+){0,2} of (?:them|these|those|whom|which)\b")
+_WHOLE_FIRST = re.compile(r"(?:^|[,;:] )(?:out )?(?:of|among) (?:(?:the|its|all|these|those|our|their) )*$")
+_THEREOF = re.compile(r",? (?:of which|of whom|of these|of those|of this|of that|thereof)\b")
+_MADE_UP = re.compile(r"\bma[dk](?:es?|ing) up\b")
+_SHARE_WORD = re.compile(
+    r" (?:of (?:them|these|those|the total|all|the whole)\b|(?:approval|support|turnout|success|response|pass"
+    r"|attendance"
+    r"|hit|completion|conversion|majority|accuracy|rate)\b)|[).,;:]|$| (?:were|was|had|have|are|in favou?r|voted"
+    r"|said)\b"
+)
+_NOT_PART = re.compile(
+    r"\b(?:rose|fell|grew|increase\w*|decrease\w*|declin\w*|up|down|gain\w*|growth|more|less|fewer|than|higher|lower|per"
+    r"|each|every|while|whereas|but|interest|discount|compared|versus|against|average|respectively|another|other"
+    r"|additional|previous\w*|forecast|expected|target|since|stake|least|nearly|almost|roughly|doubl\w*|halv\w*|needed"
+    r"|required|another|aged?|confidence|last|first|only|counted|leads?|and (?:[a-z]+ )?[\ue002])\b|;"
+)
+
+
+def closed_part(sentence: Sentence) -> Iterator[Finding]:
+    """A part, its whole and one percentage, wherever it stands: `with 78 votes out of 120, it passed with 75 %`."""
+    values = values_of(sentence)
+    if len(values) != 3 or _NOT_PART.search(_MADE_UP.sub(" ", sentence.skeleton)):
+        return
+    shares = [each for each in values if each.group == "percent" or _is_fraction(each)]
+    others = [
+        each for each in values if each.group in ("plain", "money", "ratio", "other", "unit") and each not in shares
+    ]
+    if len(shares) != 1 or len(others) != 2 or not others[0].comparable(others[1]):
+        return
+    p, part, whole = shares[0], *sorted(others, key=lambda each: each.value)
+    if any(each.hedge or each.value <= 0 for each in values) or whole.value < 8 or part.value == whole.value:
+        return
+    if part.start < whole.start:
+        is_part = _PART_OF.match(sentence.between(part, whole)) is not None
+    else:
+        is_part = (
+            _OF_THEM.match(context_of(sentence, part)[1]) is not None
+            or _WHOLE_FIRST.search(context_of(sentence, whole)[0]) is not None
+            or _THEREOF.search(sentence.between(whole, part)) is not None
+        )
+    before, behind = context_of(sentence, p)
+    is_share = _SHARE_WORD.match(behind) or (behind.startswith(" of ") and _SHARE_BEFORE.search(before))
+    if not is_part or not (_is_fraction(p) or is_share):
+        return
+    if _is_fraction(p) and p.start > part.start:
+        return
+    real = part.value / whole.value
+    blur = (0.04 if _is_fraction(p) else 1.2 * p.half + 0.002) + real * (
+        blur_of(part) / part.value + blur_of(whole) / whole.value
+    )
+    if any(abs(each - p.value) <= blur for each in (real, 1 - real)) or not 0.4 < p.value / real < 2.5:
+        return
+    meant = f"{real:.0%}" if _is_fraction(p) else written_like(p, real)
+    message = f"{plain(part.value)} of {plain(whole.value)} are {meant}, not {p.text}."
+    yield finding_at(
+        "percent", p, message, meant=None if _is_fraction(p) else real, others=[part, whole], probability=0.87
+    )
+
+
+def _is_fraction(quantity: Quantity) -> bool:
+    """Whether it is a fraction in words: `two thirds`."""
+    return quantity.group == "plain" and 0 < quantity.value < 1 and quantity.text[:1].isalpha()
+
+
 _SHARE_BEFORE = re.compile(
-    r"(?:\b(?:or|i\.e\.,?|that is,?|representing|equal to|equivalent to|a share of|making up|represents?"
+    r"(?:\b(?:or|i\.e\.,?|that is,?|covering|covers|covered|meeting|met|supplying|representing|equal to"
+    r"|equivalent to|a share of|making up|represents?"
     r"|represented|accounts? for|accounted for|made up|makes up|is|was|equals)|,|\() $"
 )
 _NOT_SHARE = re.compile(

@@ -24,6 +24,12 @@ _MEAN = re.compile(
     r"\b(?:rate|average|mean|median|per|price|index|year|rank|ratio|pct|no\.?|number|points?/|height|age)\b",
     re.IGNORECASE,
 )
+_PORTION = re.compile(
+    r"(?:share|allocation|weight|weighting|proportion|portion|part)s?(?: of (?:the )?(?:total|portfolio|budget"
+    r"|assets|sales"
+    r"|revenue|votes?|seats))?(?: ?\(?(?:%|in %|percent)\)?)?|(?:%|percent(?:age)?) of (?:the )?(?:total|all|whole)",
+    re.IGNORECASE,
+)
 _REST = re.compile(r"others?|rest|remaining|don'?t know|undecided|none|misc\w*", re.IGNORECASE)
 
 
@@ -73,10 +79,13 @@ class TableShares(Rule):
         """Adds up columns of percentages that name the rest."""
         if document.first_row or not document.is_last or table.total_rows or not 3 <= len(document.rows) <= 100:
             return
-        if not any(_REST.fullmatch(label) for label in table.labels) or "several" in document.caption.lower():
+        if "several" in document.caption.lower():
             return
+        has_rest = any(_REST.fullmatch(label) for label in table.labels)
         for column in table.numeric:
             values, steps = table.values[:, column], table.steps[:, column]
+            if not has_rest and not _PORTION.fullmatch(document.header[column].strip()):
+                continue
             if not table.is_percent(column) or not np.isfinite(values).all() or (values < 0).any():
                 continue
             whole, slack = float(values.sum()), float(steps.sum()) / 2 + 0.2

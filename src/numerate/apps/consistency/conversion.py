@@ -42,7 +42,7 @@ _LINK = re.compile(
     r" or |=|/|(?:,| [–—-]) (?:about|approx|roughly|around|nearly)| (?:is|are|equals?|equivalent|corresponding) "
 )
 _OPEN_LIST = re.compile(rf"{one(ANY)}[ -]?(?:–|—|-|to|by|x|×|and|or|,)[ -]?$")
-_DIFFERENT_UNITS = {"hp", "bbl", "nmi", "kn", "atm", "au", "ly"}
+_DIFFERENT_UNITS = {"rpm", "hp", "bbl", "nmi", "kn", "atm", "au", "ly"}
 _RELATIVE = 0.012
 """Share of the value that a conversion may be off besides rounding: 1.6 km for a mile, 30 cm for a foot."""
 
@@ -117,11 +117,18 @@ def _compare(one_: Quantity, other: Quantity, is_equal: bool) -> Finding | None:
     factor = abs(steps[0] if steps else best / one_.value)
     # The writer converted the first value and rounded or cut off; or converted the second and rounded the first.
     place = min(other.last_place, 5.0) if temperature else other.last_place
-    # A round number may have been rounded, but not by a quarter of itself.
-    place = max(min(place, 0.25 * abs(other.value)), 2 * other.half)
+    # A round number may have been rounded, but not by a fifth of itself.
+    place = max(min(place, 0.13 * abs(other.value)), 2 * other.half)
+    if dimension_name(one_.unit) == "time":
+        place = min(place, 2 * other.half + 0.02 * abs(other.value))
+    if len(one_.numerals) > 1:
+        place = min(place, 2 * other.half + 0.01 * abs(other.value))  # `5 ft 7 in` is not rounded to tens of cm
     if abs(other.value) < 5 and other.half == 0.5:
         place = 0.6  # nobody cuts off the half of a cup
-    allowed = one_.half * factor + (other.slack if other.hedge else place) + _RELATIVE * abs(best)
+    # `1 litre (2.2 cups)`: a single digit may have been rounded, but not by a third.
+    is_exact = any(mark in one_.text for mark in "½¼¾")
+    rounded = 0.0 if is_exact else one_.half * factor if temperature else min(one_.half * factor, 0.3 * abs(best))
+    allowed = rounded + (other.slack if other.hedge else place) + _RELATIVE * abs(best)
     if one_.hedge and temperature:
         allowed += 5.0
     if abs(best - other.value) <= allowed:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from numerate.apps.consistency.base import Rule, finding_at, matches, rules, written_like
 from numerate.apps.consistency.changes import change_findings
 from numerate.apps.consistency.closed import FLIGHT, closed_difference, closed_span
+from numerate.apps.consistency.closed_changes import closed_ages, closed_balance, closed_margin, closed_way
 from numerate.apps.consistency.difference_patterns import (
     CLOCKS,
     LIVES,
@@ -92,11 +93,15 @@ class Differences(Rule):
             for pattern in CLOCKS:
                 for match in pattern.finditer(skeleton):
                     yield from self._clock(sentence, match)
-        yield from list(change_findings(sentence, "difference")) or closed_difference(sentence)
+        found = list(change_findings(sentence, "difference")) or list(closed_difference(sentence))
+        yield from found or closed_way(sentence)
         if any(map(skeleton.__contains__, _MARGINS)):
             for pattern in SCORES:
                 for match in pattern.finditer(skeleton):
                     yield from self._score(sentence, match)
+            yield from closed_margin(sentence)
+        yield from closed_ages(sentence)
+        yield from closed_balance(sentence)
 
     def _spans(self, sentence: Sentence) -> Iterable[Finding]:
         told = list(spans_of(sentence))

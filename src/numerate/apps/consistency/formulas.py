@@ -9,13 +9,17 @@ import numpy as np
 __all__ = [
     "Formula",
     "change_of_rows",
+    "changed_by",
     "difference_of",
+    "flow_of",
     "growth_of",
     "growth_of_rows",
+    "mean_of",
     "product_of",
     "quotient_of",
     "running_total",
     "scaled_by",
+    "signed_sum",
     "sum_from_top",
     "sum_of",
     "weighted",
@@ -78,6 +82,47 @@ def sum_from_top(source: int, target: int) -> Formula:
         half = np.nancumsum(halves[:, source]) + halves[:, target]
         expected = sums + (float(np.median(known)) if len(known) else np.nan)
         return expected, np.where(halves[:, source] < 0.5, half, 0.0)
+
+    return formula
+
+
+def flow_of(incoming: int, outgoing: int, target: int) -> Formula:
+    """A stock: the last row's, with what came in and less what went out."""
+
+    def formula(values: np.ndarray, halves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        moved = np.nan_to_num(values[:, incoming]) - np.nan_to_num(values[:, outgoing])
+        half = halves[:, incoming] + halves[:, outgoing] + halves[:, target]
+        return _shifted(values[:, target], 1) + moved, np.where(half < 1.0, half, 0.0)
+
+    return formula
+
+
+def signed_sum(terms: tuple[int, ...], signs: tuple[int, ...]) -> Formula:
+    """Columns added and subtracted: opening + credits - debits."""
+
+    def formula(values: np.ndarray, halves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        half = halves[:, terms].sum(1)
+        return values[:, terms] @ np.array(signs, dtype=float), np.where((halves[:, terms] < 0.5).any(1), half, 0.0)
+
+    return formula
+
+
+def mean_of(run: tuple[int, ...]) -> Formula:
+    """The mean of some columns."""
+
+    def formula(values: np.ndarray, halves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        some = values[:, run]
+        return some.mean(1), np.where((halves[:, run] < 0.5).any(1), halves[:, run].mean(1), 0.0)
+
+    return formula
+
+
+def changed_by(source: int, percent: int, sign: int) -> Formula:
+    """A column raised (1) or reduced (-1) by the percentage of another one."""
+
+    def formula(values: np.ndarray, halves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        expected = values[:, source] * (1 + sign * values[:, percent] / 100)
+        return expected, np.where(halves[:, source] < 0.5, halves[:, source], 0.0)
 
     return formula
 

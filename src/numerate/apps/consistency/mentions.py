@@ -20,15 +20,27 @@ _OF = re.compile(rf"\b(?P<noun>(?:[a-z]+ )?[a-z]{{3,}}) of {_HEDGE}{slot('q', CO
 _WAS = re.compile(
     rf"\b(?P<noun>(?:[a-z]+ )?[a-z]{{4,}}) (?:is|was|were|totall?ed|reached) {_HEDGE}{slot('q', MONEY + UNIT + PLAIN)}"
 )
+_SUBJECT_WAS = re.compile(
+    rf"\b(?P<noun>(?:[a-z]+ )?[a-z]{{4,}}) (?:for|in|during|over) (?:the |its |this "
+    rf"|that )?(?:[a-z]+ )?(?:quarter|year|half|month|period|season|week|day|months|group) "
+    rf"(?:is|was|were|totall?ed|reached|came to|stood at|amounted to) {_HEDGE}{slot('q', MONEY + UNIT + PLAIN)}"
+)
+"""`revenue for the quarter was $84.2 million`"""
+_AT = re.compile(
+    rf"\bat {_HEDGE}{slot('q', UNIT)}(?: tall| high| long| wide| deep)?, (?:the|this|it) (?:[a-z]+ )?(?:is|was"
+    rf"|remains|became)\b"
+    r"[^.;\ue000-\uf8ff]{0,24}?\b(?P<noun>tallest|highest|longest|deepest|widest|heaviest)\b"
+)
 _ADJECTIVE = re.compile(
     rf"\b(?:is|was|stands|the|this|at|standing|measuring) {_HEDGE}{slot('q', UNIT)} (?P<noun>tall|long|wide"
-    r"|deep|high)\b"
+    r"|deep|high|across)\b"
 )
 _ADJECTIVE_BEFORE = re.compile(
     rf"\b(?:the|this|its) {slot('q', UNIT)}[ -](?P<noun>tall|long|wide|deep|high)[ -](?P<thing>[a-z]{{4,}})\b"
 )
 _DONE = re.compile(
-    rf"\b(?P<noun>completed|founded|established|built|opened|incorporated|born|(?:its|the|his|her|their) (?:founding"
+    rf"\b(?P<noun>completed|founded|established|built|opened|incorporated|born|(?:its|the|his|her"
+    rf"|their) (?:founding|foundation|creation|inauguration"
     rf"|completion|opening|establishment|incorporation|birth)) in {slot('q', YEAR)}"
 )
 _WORTH = re.compile(
@@ -38,7 +50,7 @@ _WORTH = re.compile(
 )
 # Verbs and things that name an attribute: `weighs 450 kg`, `its 540 employees`, `the 2,100-seat hall`.
 _VERBS = re.compile(
-    r"\b(?P<noun>weigh(?:s|ed)|employ(?:s|ed)|seats|seated|holds|accommodates|can seat|lasts|lasted|covers"
+    r"\b(?P<noun>weigh(?:s|ed)|employ(?:s|ed)|seats|seated|holds(?: back)?|accommodates|can seat|lasts|lasted|covers"
     r"|covered|(?:is|was) home to)"
     rf" {_HEDGE}{slot('q', UNIT + COUNT)}"
 )
@@ -71,6 +83,7 @@ NOUNS = {
     "people": "population",
     "seats": "capacity",
     "holds": "capacity",
+    "holds back": "capacity",
     "accommodates": "capacity",
     "can seat": "capacity",
     "seated": "capacity",
@@ -79,11 +92,20 @@ NOUNS = {
     "lasts": "duration",
     "lasted": "duration",
     "founding": "founded",
+    "foundation": "founded",
+    "inauguration": "opened",
     "completion": "completed",
     "opening": "opened",
     "establishment": "established",
     "incorporation": "incorporated",
     "birth": "born",
+    "across": "diameter",
+    "tallest": "height",
+    "highest": "height",
+    "longest": "length",
+    "deepest": "depth",
+    "widest": "width",
+    "heaviest": "weight",
     "tall": "height",
     "high": "height",
     "long": "length",
@@ -153,10 +175,12 @@ class Mention:
     """Whether the subject of the sentence has the quantity: `the tunnel is 9 km long`."""
 
 
-_SIZES = ("tall", "long", "wide", "deep", "high")
+_SIZES = ("tall", "long", "wide", "deep", "high", "across")
 _PATTERNS = (
     (_OF, ANY, (" of ",)),
     (_WAS, ANY, (" is ", " was ", " were ", " total", " reached ")),
+    (_SUBJECT_WAS, ANY, (" is ", " was ", " were ", " total", " reached ", " came to ", " stood at ", " amounted to ")),
+    (_AT, UNIT, ("est ",)),
     (_ADJECTIVE, UNIT, _SIZES),
     (_ADJECTIVE_BEFORE, UNIT, _SIZES),
     (_DONE, YEAR, (" in ",)),
@@ -172,6 +196,9 @@ _PATTERNS = (
 )  # fmt: skip
 """Patterns of mentions; one of the classes of slots and one of the words must be there."""
 _PREDICATES = (_WAS, _ADJECTIVE, _WORTH, _VERBS)
+
+
+_VERB_STEM = re.compile(r" (?:who )?(?:were |was |are |is |had |have )?([a-z]{4,5})[a-z]*\b")
 
 
 def mentions_of(sentence: Sentence, index: int) -> Iterator[Mention]:
@@ -200,6 +227,9 @@ def mentions_of(sentence: Sentence, index: int) -> Iterator[Mention]:
             )
             key = _key(noun) if pattern is _COUNTED else NOUNS.get(noun) or NOUNS.get(_key(noun)) or _key(noun)
             quantity = sentence.get(match, "q")
+            if pattern is _COUNTED and key == "people":
+                verb = _VERB_STEM.match(skeleton, match.end())
+                key = f"people who {verb[1]}" if verb else key  # `412 people attended`, `the 412 people attending`
             definite = _DEFINITE.search(skeleton[: match.start()] + noun[: -len(key) or None])
             if pattern is _DONE:
                 # `since its founding in 1878` is about the same thing.

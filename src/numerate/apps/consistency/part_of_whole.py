@@ -111,7 +111,7 @@ _WHOLE_PERCENT = re.compile(
     r"|adults|users|customers|cases|samples)\b"
 )
 _OPEN = re.compile(
-    r"\b(?:per|each|respectively|more|fewer|less|another|additional|than|years?|and|season|minutes?"
+    r"\b(?:instead|ahead|because|short|per|each|respectively|more|fewer|less|another|additional|than|years?|and|season|minutes?"
     r"|average of|aged|including|level|were|was|had|with|whose|when|who|which|while|but|first|last|ranked"
     r"|no\.|chapters?|episodes?|pages?|number|rose|fell|increase\w*|decrease\w*|up|down|growth)\b"
 )
@@ -217,13 +217,13 @@ def _fraction(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
         or a.value > b.value
         or b.value < 8
         or a.value <= 0
-        or a.hedge
+        or a.hedge in ("over", "under")
         or b.hedge
         or _SWITCH.search(match["far"])
     ):
         return
     real = a.value / b.value
-    if abs(real - share) <= (0.12 * share if hedge else 0.03 * share) + 1 / b.value:
+    if abs(real - share) <= (0.12 * share if hedge or a.hedge else 0.03 * share) + 1 / b.value:
         return
     if hedge in ("over", "under") and abs(real - share) < 0.3 * share:
         return

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 from numerate.apps.consistency.base import Rule, rules
 from numerate.apps.consistency.changes import change_findings
 from numerate.apps.consistency.closed import closed_factor, closed_percent, closed_result
-from numerate.apps.consistency.closed_totals import closed_share
+from numerate.apps.consistency.closed_changes import closed_fraction, closed_growth, closed_taken, closed_times
+from numerate.apps.consistency.closed_totals import closed_part, closed_share
+from numerate.apps.consistency.listed_shares import listed_shares, shares_of_last
+from numerate.apps.consistency.loose_relations import loose_percent
 from numerate.apps.consistency.part_of_whole import share_findings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from numerate.apps.consistency.quantities import Sentence
     from numerate.apps.consistency.tally import Tally
@@ -38,6 +41,12 @@ _FACTORS = (
 _PART = re.compile(r" of (?:[a-z'’]+ ){0,3}\d| (?:in|out of) [a-z]+ of ")
 
 
+_CLOSED = (
+    closed_percent, closed_factor, closed_result, closed_share, closed_part, closed_growth, closed_times,
+    closed_fraction, closed_taken, listed_shares,
+)  # fmt: skip
+
+
 @rules.register("percent")
 class Percents(Rule):
     """A percentage must fit the two numbers beside it."""
@@ -57,9 +66,10 @@ class Percents(Rule):
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Looks for changes with both values, shares with both counts, and doubling."""
         found = [*share_findings(sentence), *change_findings(sentence, "percent")]
-        yield from found or [
-            *closed_percent(sentence),
-            *closed_factor(sentence),
-            *closed_result(sentence),
-            *closed_share(sentence),
-        ]
+        for closed in () if found else _CLOSED:
+            found += closed(sentence)
+        yield from found or loose_percent(sentence)
+
+    def passage(self, sentences: Sequence[Sentence]) -> Iterable[Finding]:
+        """Looks for shares of a whole that an earlier sentence names."""
+        return shares_of_last(sentences)

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, plain, rules
 from numerate.apps.consistency.closed_counts import closed_product
+from numerate.apps.consistency.counted_products import counted_products
 from numerate.apps.consistency.quantities import COUNT, MONEY, UNIT, one, slot
+from numerate.apps.consistency.unit_products import rate_conversions, unit_products
 from numerate.numerals.unit_factors import converted, dimension_name, measure_of
 from numerate.numerals.unit_tables import UNITS
 
@@ -67,8 +69,9 @@ _BY = re.compile(
     rf"|×) ?{slot('c', UNIT)})?(?P<gap>{_GAP}{{0,50}}?){slot('t', UNIT)}"
 )
 _BOX = re.compile(
-    rf"{slot('a', UNIT)} (?:long|in length),? (?:by |and )?{slot('b', UNIT)} (?:wide|broad"
-    rf"|in width)(?:,? (?:by |and )?{slot('c', UNIT)} (?:deep|high|tall|thick|in (?:height"
+    rf"{slot('a', UNIT)} (?:long|wide|broad|in length|in width),? (?:by |and )?{slot('b', UNIT)} (?:wide|broad"
+    rf"|long|deep"
+    rf"|high|in width|in length)(?:,? (?:by |and )?{slot('c', UNIT)} (?:deep|high|tall|thick|in (?:height"
     rf"|depth)))?(?P<gap>{_GAP}{{0,50}}?){slot('t', UNIT)}"
 )
 _SIZE_CUE = re.compile(
@@ -96,25 +99,34 @@ _PEAK = re.compile(
 )
 
 
+_PERIODS = (" second", " minute", " hour", " day", " week", " month", " quarter", " year", " annual", " daily")
+
+
 @rules.register("product")
 class Products(Rule):
     """A product or quotient must fit its factors."""
 
     title = "product"
     help = "A total, area or rate does not fit the numbers that it is the product or quotient of."
-    least = 3
+    least = 2
 
     def wants(self, tally: Tally, text: str) -> bool:
-        """Three values."""
-        return tally.values > 2
+        """Three values, or two with a period each."""
+        return tally.values > 2 or (tally.values == 2 and sum(word in text for word in _PERIODS) > 1)
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Looks for prices, groups, areas and rates."""
         quantities = sentence.quantities
-        if len(quantities) < 3:
+        if len(quantities) < 2:
             return
         skeleton = sentence.skeleton
+        if sum(word in skeleton for word in _PERIODS) > 1:
+            yield from rate_conversions(sentence)
+        if len(quantities) < 3:
+            return
         yield from closed_product(sentence)
+        yield from unit_products(sentence)
+        yield from counted_products(sentence)
         if MONEY in skeleton:
             for match in _EACH.finditer(skeleton):
                 yield from _priced(sentence, match)
@@ -143,7 +155,9 @@ def _found(target: Quantity, expected: float, slack: float, text: str, others: l
     slack += (
         target.slack if is_hedged else target.half * (1.0 if target.group != "plain" or target.half != 0.5 else 0.0)
     )
-    if abs(target.value - expected) <= slack + 1e-9 * expected or not 0.4 < target.value / expected < 2.5:
+    ratio = target.value / expected
+    is_slip = any(abs(ratio / each - 1) < 1e-6 for each in (0.01, 0.1, 10, 100)) and expected >= 20
+    if abs(target.value - expected) <= slack + 1e-9 * expected or not (0.4 < ratio < 2.5 or is_slip):
         return
     message = f"{text} = {plain(expected)}, not {target.text}."
     yield finding_at("product", target, message, meant=expected, others=others, probability=0.9)
@@ -245,7 +259,7 @@ def _sized(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
     ):
         return
     if not _SIZE_CUE.search(match["gap"]) or re.search(
-        r"\b(?:with|lot|site|each|than|has an?|while|and)\b", match["gap"]
+        r"\b(?:with|lot|site|each|than|(?<!so it )(?<!so )has an?|while|and)\b", match["gap"]
     ):
         return
     expected, blur = 1.0 / size.factors[0], 0.0
@@ -253,7 +267,8 @@ def _sized(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
         expected *= each.value * (measure.factors[0] if measure is not None else 0.0)
         blur += (each.slack / each.value) ** 2 if each.value else 0.0
     # Whole metres are rounded, but the sides hardly all to one side.
-    slack = expected * (0.6 * math.sqrt(blur) + 0.012) + t.last_place / 2
+    exact = 0.15 if re.search(r"\bi\.e\b|that is|=|equal|which is|making|giving", match["gap"]) else 0.6
+    slack = expected * (exact * math.sqrt(blur) + 0.012) + min(t.last_place / 2, 0.03 * expected)
     yield from _found(t, expected, min(slack, 0.2 * expected), " x ".join(each.text for each in sides), sides)
 
 

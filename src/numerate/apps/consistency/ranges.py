@@ -8,6 +8,13 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, matches, rules
 from numerate.apps.consistency.quantities import COUNT, DATED, MONEY, ORDINAL, PERCENT, UNIT, YEAR, slot
+from numerate.apps.consistency.range_bounds import (
+    BOUND_WORDS,
+    centre_outside,
+    descending,
+    impossible_values,
+    mean_elsewhere,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -142,6 +149,7 @@ class Ranges(Rule):
         return (
             (tally.falls and any(map(text.__contains__, _CUES)))
             or (tally.times > 2 and "from " in text)
+            or (tally.values and any(word in text for word in BOUND_WORDS))
             or (
                 tally.values > 2
                 and (
@@ -159,9 +167,12 @@ class Ranges(Rule):
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Looks at limits, `between`, ages, pages, life dates, confidence intervals and ranges of means."""
+        if any(word in sentence.text for word in BOUND_WORDS):
+            yield from impossible_values(sentence)
         if len(sentence.quantities) < 2:
             return
         skeleton = sentence.skeleton
+        yield from descending(sentence)
         for match in matches(skeleton, _LIMITS):
             yield from self._order(sentence, match)
         if "between" in skeleton or "rang" in skeleton or " from " in skeleton:
@@ -236,7 +247,8 @@ class Ranges(Rule):
                 message = f"The range begins with {a.text}, which is after its end {b.text}."
                 yield finding_at("range", a, message, others=[b], probability=0.9)
         if "aver" in skeleton or "mean" in skeleton or "median" in skeleton or "avg" in skeleton:
-            yield from self._extremes(sentence)
+            found = list(self._extremes(sentence)) or list(centre_outside(sentence))
+            yield from found or mean_elsewhere(sentence)
         for match in (*_DAYS.finditer(skeleton), *_DASHED_DAYS.finditer(skeleton)) if DATED in skeleton else ():
             yield from self._days(sentence, match)
         if "rang" in skeleton or "iqr" in skeleton:

@@ -12,13 +12,17 @@ import numpy as np
 from numerate.apps.consistency.formulas import (
     Formula,
     change_of_rows,
+    changed_by,
     difference_of,
+    flow_of,
     growth_of,
     growth_of_rows,
+    mean_of,
     product_of,
     quotient_of,
     running_total,
     scaled_by,
+    signed_sum,
     sum_from_top,
     sum_of,
     weighted,
@@ -52,10 +56,11 @@ _PAIRS = [
 _ENDS = [("initial", "final"), ("before", "after"), ("opening", "closing")]
 """Ends that have a difference, of which either may be the larger."""
 _CHANGE = re.compile(
-    r"\b(?:change|diff\w*|growth|years|duration|net|margin|delta|gd|\+/-|increase)\b|%|Δ|±", re.IGNORECASE
+    r"\b(?:change|diff\w*|growth|years|duration|net|margin|delta|gd|\+/-|increase|drop|loss|gain|decrease|reduction)\b|%|Δ|±",
+    re.IGNORECASE,
 )
 _LENGTH = re.compile(
-    r"\b(?:years?|duration|days|months|hours|length|age|difference|diff|change|range|spread|used|consumed|taken)\b",
+    r"\b(?:years?|duration|days|months|hours|length|age|difference|diff|change|range|spread|used|consumed|taken|drop|loss|gain|decrease|reduction|rise|fall)\b",
     re.IGNORECASE,
 )
 _GROWTH = re.compile(r"\b(?:growth|change|increase|yoy|gain|delta)\b|[+±Δ]", re.IGNORECASE)
@@ -68,11 +73,35 @@ _DRAWN = re.compile(r"d|t|drawn|draws|ties|tied", re.IGNORECASE)
 _LEAGUE = re.compile(r"pts\.?|points", re.IGNORECASE)
 _DEDUCTED = re.compile(r"deduct|penalt|bonus|adjust", re.IGNORECASE)
 _PERCENT_OF = re.compile(r"(?:%|percent|share) of (?:n ?= ?)?(\d+)\b", re.IGNORECASE)
+_TOTAL = re.compile(r"\b(?:total|so far|to date|sum|overall|ytd)\b", re.IGNORECASE)
+_MEAN = re.compile(r"\b(?:average|mean|avg\.?)\b", re.IGNORECASE)
+_STOCK_START = re.compile(
+    r"\b(?:opening|start\w*|begin\w*|initial|previous|before|old|brought forward)\b", re.IGNORECASE
+)
+_STOCK_END = re.compile(
+    r"\b(?:closing|end\w*|final|current|after|now|balance|new|carried forward|stock)\b", re.IGNORECASE
+)
+_REDUCED = re.compile(r"\b(?:discount|rebate|reduction|off|loss|waste|shrinkage)\b", re.IGNORECASE)
+_RAISED = re.compile(r"\b(?:tax|vat|markup|mark-up|surcharge|interest|margin|increase|rise|raise)\b", re.IGNORECASE)
+_IN = re.compile(
+    r"(?:in|inflows?|deposits?|credits?|received|receipts|arrivals|added|additions|bought|purchases|income|joined|new"
+    r"|births|hired|hires|paid in|incoming)(?: \(.*\))?",
+    re.IGNORECASE,
+)
+_OUT = re.compile(
+    r"(?:out|outflows?|withdrawals?|debits?|issued|payments|departures|removed|removals|sold|sales|expenses|left"
+    r"|deaths|leavers|spent|shipped|used|paid out|outgoing)(?: \(.*\))?",
+    re.IGNORECASE,
+)
 _YEAR = re.compile(r"\b[12]\d{3}\b")
 _COUNTED = re.compile(r"\b(?:quantity|qty|count|units|hours|pieces|number|sold|items)\b", re.IGNORECASE)
 _PRICED = re.compile(r"\b(?:price|rate|cost|fee|wage|each|per)\b", re.IGNORECASE)
 _TO_PAY = re.compile(r"\b(?:amount|total|cost|revenue|sum|sales|pay|value|charge|subtotal)\b", re.IGNORECASE)
-_WHOLE = re.compile(r"\b(?:total|sum|all|points|pts|played|p|gp|games|matches|year|amount|overall)\b", re.IGNORECASE)
+_WHOLE = re.compile(
+    r"\b(?:total|sum|all|points|pts|played|p|gp|games|matches|year|amount|overall|persons|people|members|size|staff|employees|pupils|students|population|both"
+    r"|combined|households?|votes|seats|headcount|gross|balance)\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +167,31 @@ def candidates_of(table: NumberTable, columns: list[int]) -> Iterator[Candidate]
 
 
 def _known_by_name(table: NumberTable, columns: list[int]) -> Iterator[Candidate]:
-    """Relations that only the names tell: points of a league table, and percentages of a number in the name."""
+    """Relations that only the names tell: points of a league table, means, and percentages of a number in the name."""
     name = table.header
+    for target in columns:
+        for run in _runs(columns, columns.index(target)) if _MEAN.search(name[target]) else ():
+            text = f"{name[target]} = mean of {', '.join(name[each] for each in run)}"
+            yield Candidate("mean", target, run, text, mean_of(run), is_told=True)
+        for start in columns if _STOCK_END.search(name[target]) else ():
+            if start == target or not _STOCK_START.search(name[start]):
+                continue
+            for a, b in itertools.combinations([each for each in columns if each not in (start, target)], 2):
+                for signs in ((1, 1, -1), (1, -1, 1)):
+                    marks = [" + " if sign > 0 else " - " for sign in signs]
+                    text = f"{name[target]} = {name[start]}{marks[1]}{name[a]}{marks[2]}{name[b]}"
+                    formula = signed_sum((start, a, b), signs)
+                    yield Candidate("row-sum", target, (start, a, b), text, formula, is_told=True)
+        for percent in columns:
+            if percent == target or not table.is_percent(percent) or table.is_percent(target):
+                continue
+            sign = -1 if _REDUCED.search(name[percent]) else 1 if _RAISED.search(name[percent]) else 0
+            for source in columns if sign else ():
+                if source not in (percent, target):
+                    text = f"{name[target]} = {name[source]} {'+' if sign > 0 else '-'} {name[percent]}"
+                    yield Candidate(
+                        "product", target, (source, percent), text, changed_by(source, percent, sign), is_told=True
+                    )
     won = [each for each in columns if _WON.fullmatch(name[each].strip())]
     drawn = [each for each in columns if _DRAWN.fullmatch(name[each].strip())]
     for target in columns:
@@ -151,6 +203,15 @@ def _known_by_name(table: NumberTable, columns: list[int]) -> Iterator[Candidate
                 yield Candidate(
                     "points", target, (won[0], drawn[0]), text, weighted(won[0], worth, drawn[0]), is_told=True
                 )
+        for source in columns if table.is_percent(target) else ():
+            counts = table.values[: len(table.values), source]
+            known = np.isfinite(counts)
+            known[table.total_rows] = False
+            whole = float(counts[known].sum())
+            if source != target and not table.is_percent(source) and whole > 0 and (counts[known] >= 0).all():
+                text = f"{name[target]} = 100 x {name[source]} / {whole:g}"
+                exact = weighted(source, 100 / whole, None)
+                yield Candidate("percentage", target, (source,), text, exact, -1.0, is_told=True)
         share = _PERCENT_OF.search(name[target])
         if share is None or float(share[1]) == 0:
             continue
@@ -196,9 +257,21 @@ def _is_price(one: str, other: str, target: str) -> bool:
 def _down_the_rows(table: NumberTable, likely: list[int], columns: list[int]) -> Iterator[Candidate]:
     """Relations with the row above or below: growth and change since the last year, running totals."""
     name = table.header
+    incoming = [each for each in columns if _IN.fullmatch(name[each].strip())]
+    outgoing = [each for each in columns if _OUT.fullmatch(name[each].strip())]
     for target in likely:
         growth, running = _GROWTH.search(name[target]), _RUNNING.search(name[target])
+        for a, b in itertools.product(incoming, outgoing):
+            if len({a, b, target}) == 3:
+                text = f"{name[target]} = {name[target]} of the last row + {name[a]} - {name[b]}"
+                yield Candidate("running", target, (a, b), text, flow_of(a, b, target), is_told=True)
         if not growth and not running:
+            for source in columns if not (table.is_percent(target) or table.is_year(target)) else ():
+                if source != target and not (table.is_year(source) or table.is_clock(source)):
+                    text = f"{name[target]} = {name[target]} of the last row + {name[source]}"
+                    yield Candidate("running", target, (source,), text, running_total(source, target))
+                    if _TOTAL.search(name[target]):
+                        yield Candidate("running", target, (source,), text, sum_from_top(source, target))
             continue
         for source in columns:
             if source == target or table.is_year(source) or table.is_clock(source) or table.is_percent(source):

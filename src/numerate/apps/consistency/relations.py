@@ -15,6 +15,7 @@ import numpy as np
 from numerate.apps.consistency.base import Rule, rules
 from numerate.apps.consistency.cell_style import like_cell
 from numerate.apps.consistency.relation_candidates import LEARN_ROWS, Candidate, candidates_of, is_named, is_span
+from numerate.apps.consistency.table_dates import date_findings
 from numerate.apps.findings import Finding
 
 if TYPE_CHECKING:
@@ -97,6 +98,7 @@ class Relations(Rule):
         for each in found.values():
             yield _culprit(each)
         yield from _orders(document, table)
+        yield from date_findings(document, table)
 
 
 def find_relations(table: NumberTable) -> list[Relation]:
@@ -142,7 +144,7 @@ def _share(values: np.ndarray, halves: np.ndarray, candidate: Candidate, needed:
         return None
     if any(np.ptp(values[known, source]) == 0 for source in candidate.sources):
         return None
-    if candidate.kind in ("ratio", "growth", "percentage") and candidate.cost >= 0:
+    if candidate.kind in ("ratio", "growth", "percentage") and candidate.cost >= 0 and not candidate.is_told:
         expected, slack = candidate.formula(values[holds], halves[holds])
         half, size = np.median(halves[holds, candidate.target]), np.median(np.abs(expected)) + 1e-12
         if np.median(slack) > 2 * half and np.median(slack) / size > 0.02:

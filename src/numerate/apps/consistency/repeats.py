@@ -33,6 +33,8 @@ _BEGUN = (
     "born",
     "Born",
     "founding",
+    "foundation",
+    "inauguration",
     "completion",
     "opening",
     "establishment",

@@ -103,7 +103,7 @@ class Shares(Rule):
         ):
             return
         whole = sum(part.value for part in parts)
-        slack = sum(2 * part.half + (0.02 if part.hedge else 0.0) for part in parts) + 0.004
+        slack = sum(part.half + (0.02 if part.hedge else 0.0) for part in parts) + 0.004
         if not 1 + slack < whole < 1.35 or max(part.value for part in parts) >= 1:
             return
         # Shares that each come from something: `55% from services, 30% from goods and 20% from licences`.

@@ -8,10 +8,13 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, matches, plain, rules
+from numerate.apps.consistency.closed_changes import closed_stock
 from numerate.apps.consistency.closed_counts import closed_added, closed_minus, closed_rest
 from numerate.apps.consistency.closed_totals import closed_opposites, closed_total
+from numerate.apps.consistency.listed_parts import listed_parts
 from numerate.apps.consistency.parts import totals_of
 from numerate.apps.consistency.quantities import COUNT, MONEY, ORDINAL, UNIT, one, slot
+from numerate.apps.consistency.stated_results import stated_results
 from numerate.numerals.unit_factors import converted
 
 if TYPE_CHECKING:
@@ -120,6 +123,7 @@ _SAME_PLACE = re.compile(
     rf" (?:are|were"
     rf"|work|live|went|came|voted))? (?P=how) "
 )
+_VOTED = re.compile(r"\b(?:in favou?r|for|against|yes|no)\b")
 _SLOT = re.compile("[\ue000-\ue009][\ue100-\uf8ff]")
 _PLACE = re.compile(r"(?: (?:are|were|came|come|live|lived|work|worked|is|was))? (from|in|at) ")
 _NEGATED = re.compile(r"\b(?:in|un|im|non-?|dis|ir|not )([a-z]{4,})\b")
@@ -150,6 +154,11 @@ _MAY_OVERLAP = re.compile(
 _SEX = re.compile(r"\b(?:fe)?males?|\b(?:wo)?m[ae]n\b|\bboys?\b|\bgirls?\b")
 
 
+_CLOSED = (
+    closed_rest, closed_minus, closed_total, closed_opposites, closed_added, listed_parts, closed_stock, stated_results,
+)  # fmt: skip
+
+
 @rules.register("sum")
 class Sums(Rule):
     """The parts that a sentence names must add up to the total that it names."""
@@ -169,21 +178,23 @@ class Sums(Rule):
         skeleton = sentence.skeleton
         if sum(skeleton.count(each) for each in _NUMBER) < 3:
             return
+        found: list[Finding] = []
         for each in totals_of(sentence):
             if not each.certain and not _exclusive(each.named, each.head):
                 continue
             most = each.how == "most"
             if most and sum(part.value for part in each.parts) <= each.total.value:
                 continue
-            yield from self._sum(sentence, each.total, each.parts, each.words, each.named, each.how == "behind")
-        yield from closed_rest(sentence)
-        yield from closed_minus(sentence)
-        yield from closed_total(sentence)
-        yield from closed_opposites(sentence)
-        yield from closed_added(sentence)
+            found += self._sum(sentence, each.total, each.parts, each.words, each.named, each.how == "behind")
+        for closed in _CLOSED:
+            if not found:
+                found += closed(sentence)
+        yield from found
         for match in matches(skeleton, _AFTER + _BEFORE):
             yield from self._equal(sentence, match)
         for match in matches(skeleton, _OPPOSED):
+            if _VOTED.search(match[0][: match.start("parts") - match.start()]):
+                continue  # `14 voted in favour, nine against and two abstained`
             if _exclusive(match["parts"], match[0][: match.start("parts") - match.start()]):
                 yield from self._equal(sentence, match)
         for match in matches(skeleton, _AT_MOST):
@@ -208,12 +219,18 @@ class Sums(Rule):
         if _is_numbered(named) or _REFERENCE.search(total.before.lower()[-14:]):
             return
         whole = sum(_value(part, total) or part.value for part in parts)
+        finest = min(each.half for each in (total, *parts))
         # The slack of a part in another unit is scaled as the part is.
         scales = [(_value(part, total) or part.value) / part.value for part in parts]
         slack = _rounding(total, [scale * _slack(part) for part, scale in zip(parts, scales, strict=True)])
+        # `$12 million: $5.4 million, $2 million and ...`: beside decimals, 2 is 2.0.
+        scale = 0.45 if finest < 0.2 * total.half and not any(each.hedge for each in (total, *parts)) else 1.0
+        slack *= scale
         if abs(whole - total.value) <= slack or (total.hedge == "over" and whole > total.value):
             return
-        if _another_sum(sentence, total, parts) or (whole < total.value and _has_more_parts(sentence, len(parts))):
+        if _another_sum(sentence, total, parts, scale) or (
+            whole < total.value and _has_more_parts(sentence, len(parts))
+        ):
             return
         terms = " + ".join(plain(part.value) for part in parts)
         message = f"{terms} = {plain(whole)}, not {total.text}."
@@ -300,14 +317,15 @@ def _slack(quantity: Quantity) -> float:
     return min(quantity.last_place / 2, 0.02 * quantity.value)
 
 
-def _another_sum(sentence: Sentence, total: Quantity, parts: Sequence[Quantity]) -> bool:
+def _another_sum(sentence: Sentence, total: Quantity, parts: Sequence[Quantity], scale: float = 1.0) -> bool:
     """Whether other numbers of the sentence add up to the total, so that the parts were chosen wrongly."""
     others = [each for each in sentence.quantities if each is not total and each.comparable(total) and each.value > 0]
     if len(others) > 12:
         return True
     for count in range(2, len(others) + 1):
         for some in itertools.combinations(others, count):
-            if abs(sum(each.value for each in some) - total.value) <= _rounding(total, list(map(_slack, some))):
+            slack = scale * _rounding(total, list(map(_slack, some)))
+            if abs(sum(each.value for each in some) - total.value) <= slack:
                 return True
     return False
 

@@ -31,8 +31,9 @@ _LENGTH = frozenset({"length"})
 _WHAT: dict[str, tuple[str, frozenset[str], str]] = {
     "weigh": (r"\bweigh(?:s|ed|ing|ed in at|s in at)? ", frozenset({"mass", "force"}), "a weight"),
     "weight": (r"\b(?:weight|mass)" + _IS, frozenset({"mass", "force", "energy", "pressure"}), "a weight"),
-    "height": (r"\b(?:height|altitude|elevation)" + _IS,
+    "height": (r"\bheight" + _IS,
                frozenset({"length", "angle", "time", "pressure"}), "a height"),
+    "altitude": (r"\b(?:altitude|elevation)" + _IS, frozenset({"length", "angle", "pressure"}), "a height"),
     "length": (r"\blength" + _IS, frozenset({"length", "time", "data", "angle"}), "a length"),
     "covered": (r"\b(?:covered|ran|swam|cycled|walked|covering) (?:a|the) (?:total )?distance of ",
                 _LENGTH, "a distance"),
@@ -60,7 +61,8 @@ _WHAT: dict[str, tuple[str, frozenset[str], str]] = {
         frozenset({"length", "time", "speed", "angle"}), "a distance",
     ),
     "heated": (
-        r"\b(?:heated|cooled|warmed|boils|melts|freezes|melted|boiled|baked?|frozen|chilled)(?: (?:to|at))+ ",
+        r"\b(?:(?:pre)?heat(?:ed|ing|s)?(?: [a-z]+){0,3} to |heated|cooled|warmed|boils|melts|freezes|melted"
+        r"|boiled|baked?|frozen|chilled)(?:(?<= )|(?: (?:to|at))+ )",
         frozenset({"temperature", "energy", "angle", "pressure"}), "a temperature",
     ),
     "stands": (r"\b(?:stands|stood) (?=[^ ]+ (?:tall|high)\b)", frozenset({"length"}), "a height"),
@@ -70,7 +72,9 @@ _WHAT: dict[str, tuple[str, frozenset[str], str]] = {
         frozenset({"volume", "mass", "energy", "time", "data"}), "a volume",
     ),
     "took": (
-        r"\b(?:flight|journey|trip|drive|race|game|meeting|voyage|ride|construction|concert|lecture) (?:took|takes) ",
+        r"\b(?:flight|journey|trip|drive|race|game|meeting|voyage|ride|construction|concert|lecture|hike|walk|crossing|hearing"
+        r"|operation|procedure|exam|session|recovery|commute|climb|tour|ascent|repair|installation"
+        r"|delivery) (?:took|takes) ",
         frozenset({"time", "volume", "energy", "mass"}), "a duration",
     ),
     "drank": (r"\b(?:drank|drinks?|drinking|poured|pour) ", frozenset({"volume", "mass", "energy"}), "a volume"),
@@ -87,9 +91,15 @@ _WHAT: dict[str, tuple[str, frozenset[str], str]] = {
         r"\b(?:rainfall|precipitation|snowfall)" + _IS,
         frozenset({"length", "volume", "time", "area", "speed"}), "a depth of rain",
     ),
+    "output": (
+        r"\b(?:power|electrical |maximum |rated )?output" + _IS,
+        frozenset({"power", "energy", "volume", "mass", "voltage", "current", "data", "frequency", "force", "speed"}),
+        "an output",
+    ),
     "event": (
         r"\b(?:concert|lecture|meeting|film|speech|show|war|match|ceremony|course|treatment|exam|lesson|strike|storm"
-        r"|interview|operation|surgery|conference|festival) last(?:ed|s) (?:for )?",
+        r"|interview|operation|surgery|conference|festival|flight|journey|trip|drive|game|ride|session|hearing"
+        r"|holiday) last(?:ed|s) (?:for )?",
         frozenset({"time"}), "a duration",
     ),
     "lasted": (r"\blast(?:ed|s) (?:for )?", frozenset({"time", "length"}), "a duration"),
@@ -100,7 +110,7 @@ _BEFORE = re.compile(
     + _HEDGE
     + slot("q", UNIT)
 )
-_CONTINUED = re.compile(r" ?(?:of |per |a (?:year|day|second|minute|hour)|/|\([^)]*\) ?(?:per|a|/))")
+_CONTINUED = re.compile(r"['’]| ?(?:of |per |a (?:year|day|second|minute|hour)|/|\([^)]*\) ?(?:per|a|/))")
 _POURED = re.compile(
     r" of (?:water|milk|beer|wine|juice|tea|coffee|oil|fuel|blood|petrol|gas|air"
     r"|cement|sand|flour|rice|sugar|grain|salt|soil)\b(?! column)"
@@ -110,13 +120,16 @@ _STEMS = (
     "wingspan", "thickness", "depth", "speed", "velocity", "area", "volume", "temperature", "duration", "time ",
     "lasted ", "lasts ", "spans ", "spanned ", "stretches ", "runs ", "extends ",
     "ran ", "walked ", "drove ", "drives ", "flew ", "travel", "swam ", "cycled ", "hiked ",
-    "jogged ", "rowed ", "sailed ", "marched ", "heated ", "cooled ", "warmed ", "boil", "melt", "freezes ",
+    "jogged ", "rowed ", "sailed ", "marched ", "heat", "cooled ", "warmed ", "boil", "melt", "freezes ",
     "bake", "frozen ",
-    "chilled ", "took ", "takes ", "drank ", "drink", "pour", "wind", "stands ", "stood ", "hold", "held", "contains ",
-    "pressure", "voltage", "frequency", "capacity", "rainfall", "precipitation", "snowfall",
+    "chilled ", "given", "add",
+    "took ", "takes ", "drank ", "drink", "pour", "wind", "stands ", "stood ", "hold", "held", "contains ",
+    "output", "pressure", "voltage", "frequency", "capacity", "rainfall", "precipitation", "snowfall",
 )  # fmt: skip
 _WORDS = (
     *(each.strip() for each in _STEMS), "take", "tall", "long", "wide", "deep", "high", "thick", "heavy",
+    "°c of", "°f of", "km/h of",
+    "mph of", "hz of", " v of", "volts of", "degrees of",
 )  # fmt: skip
 _ADJECTIVES = {
     "tall": (_LENGTH, "a height"), "long": (frozenset({"length", "time", "data", "angle"}), "a length"),
@@ -138,6 +151,12 @@ _AFTER = re.compile(
 _TAKES = re.compile(
     rf"\btakes? (?:[a-z]+ )?{_HEDGE}{slot('q', UNIT)} to (?P<what>walk|drive|reach|get|complete|finish|fly|read|cook"
     r"|travel|cross|climb|build|arrive)\b"
+)
+_AMOUNT = re.compile(
+    rf"{slot('q', UNIT)} of (?:saline|water|milk|beer|wine|juice|tea|coffee|oil|fuel|blood|petrol|diesel|flour"
+    rf"|rice|sugar|butter"
+    r"|salt|cement|sand|stock|broth|cream|plasma|glucose|ethanol|solution|honey|cheese|chocolate"
+    r"|vinegar)\b(?! (?:column|bath))"
 )
 _IN_LENGTH = re.compile(rf"{slot('q', UNIT)} in (?P<what>{'|'.join(_MEASURES)})\b")
 
@@ -182,6 +201,12 @@ class UnitFit(Rule):
             yield from self._compared(sentence, match, *_ADJECTIVES[match["what"] or match["what2"]], name)
         for match in matches(skeleton, (((" take",), _TAKES),)):
             yield from self._compared(sentence, match, frozenset({"time", "energy", "volume", "length"}), "a duration")
+        for match in matches(skeleton, (((" of ",), _AMOUNT),)):
+            q = sentence.get(match, "q")
+            measured = dimension_name(q.unit or "")
+            if measured in ("temperature", "speed", "voltage", "frequency", "angle") and not q.text.endswith("°"):
+                message = f"{q.text} cannot be an amount: {q.unit} is a unit of {measured}."
+                yield finding_at("unit", q, message, unit=q.unit, measures=measured)
         for match in matches(skeleton, (((" in ",), _IN_LENGTH),)):
             yield from self._compared(sentence, match, *_MEASURES[match["what"]])
 
