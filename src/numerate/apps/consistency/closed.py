@@ -405,7 +405,9 @@ _NOT_SPAN = re.compile(
 )
 
 
-FLIGHT = re.compile(r"\b(?:flights?|flew|fly|flies|lands?|landed|takes off|took off|plane)\b")
+FLIGHT = re.compile(
+    r"\b(?:flights?|flew|fly|flies|lands?|landed|takes off|took off|plane|local time|time zones?|in the air|touche[sd] down|airborne)\b"
+)
 """Local times differ."""
 
 

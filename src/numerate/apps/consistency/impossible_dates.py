@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, rules
 from numerate.apps.consistency.calendar_words import DATE, MONTH, day_exists, days_in_month, month_number, read_date
+from numerate.apps.consistency.date_claims import date_claims
 from numerate.apps.findings import Finding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from typing import Any
 
     from numerate.apps.consistency.quantities import Sentence
@@ -124,6 +125,10 @@ class ImpossibleDate(Rule):
                 if (24 < hours < 30 and minutes < 60) or (hours <= 24 and 60 <= minutes < 100):
                     span = match.start(1) + (match[1][0] == " "), match.end()
                     yield _finding(sentence.offset, span, text[slice(*span)], "there is no such time of the day")
+
+    def whole(self, document: Document, sentences: Sequence[Sentence]) -> Iterable[Finding]:
+        """Looks at weekdays in other orders, and at dates of a begin and an end."""
+        yield from date_claims(document.text, sentences)
 
     def table(self, document: Document, table: Any) -> Iterable[Finding]:
         """Looks at columns in which most cells are dates or times that exist."""

@@ -7,14 +7,16 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, matches, rules
+from numerate.apps.consistency.estimates import ESTIMATE_CUES, estimates
 from numerate.apps.consistency.quantities import COUNT, DATED, MONEY, ORDINAL, PERCENT, UNIT, YEAR, slot
 from numerate.apps.consistency.range_bounds import BOUND_WORDS, centre_outside, descending, impossible_values
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from numerate.apps.consistency.quantities import Quantity, Sentence
     from numerate.apps.consistency.tally import Tally
+    from numerate.apps.documents import Document
     from numerate.apps.findings import Finding
 
 __all__ = ["Ranges"]
@@ -105,6 +107,10 @@ _OF_MONEY = re.compile(
 )
 _BC = re.compile(r"\b(?:b\.?c|bce|ante|million years|ago|ma\b|before christ)")
 _SCALED = re.compile(r",? ?(?:thousand|m(?:il)?ln|million|b(?:il)?ln|billion|hundred|dozen|\d)|, ?[\ue000-\ue009]")
+_CODE = re.compile(
+    r"\b(?:order|invoice|number|no\.?|id|ref\.?|reference|part|model|serial|case|item|ticket|version|code|file|docket|tracking)[ :#]+$",
+    re.IGNORECASE,
+)
 _TWO_THINGS = re.compile(r"(?:difference|gap|ratio|distance|relation\w*|correlation|comparison|choice|contrast)s? $")
 _TIME_OF_DAY = re.compile(r" ?(?:[ap]\.?m\b|o.clock)")
 _OTHER_END = re.compile(
@@ -218,7 +224,7 @@ class Ranges(Rule):
             for match in (*_YEARS.finditer(skeleton), *_FROM_YEARS.finditer(skeleton)):
                 if " back " not in skeleton and len(sentence.get(match, "b").text) == len(
                     sentence.get(match, "a").text
-                ):  # no `1998–99`
+                ) and not _CODE.search(sentence.text[: sentence.get(match, "a").start - sentence.offset]):  # no `1998–99`
                     yield from self._order(sentence, match)
             for match in matches(skeleton, (((" and ", " but "), _ENDED), (("between ",), _BETWEEN_YEARS))):
                 yield from self._order(sentence, match)
@@ -248,6 +254,12 @@ class Ranges(Rule):
             for pattern in (_CENTRE, *_CENTRES):
                 for match in pattern.finditer(skeleton):
                     yield from self._interval(sentence, match, "its range")
+
+    def whole(self, document: Document, sentences: Sequence[Sentence]) -> Iterable[Finding]:
+        """Looks at estimates and their intervals, pages, reference ranges and tolerances."""
+        for sentence in sentences:
+            if len(sentence.numerals) > 1 and any(cue in sentence.text for cue in ESTIMATE_CUES):
+                yield from estimates(sentence)
 
     def _order(self, sentence: Sentence, match: re.Match[str], least: float = 1.0) -> Iterable[Finding]:
         a, b = sentence.get(match, "a"), sentence.get(match, "b")

@@ -1,0 +1,216 @@
+"""Ordinals that contradict what the text tells: places, centuries, editions, anniversaries and `the fifth of three`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from numerate.apps.consistency.base import finding_at
+from numerate.apps.consistency.paragraphs import RELATIVE, paragraphs_of
+from numerate.apps.consistency.quantities import COUNT, ORDINAL, YEAR, one, slot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.findings import Finding
+
+__all__ = ["ordinal_claims"]
+
+_N = slot("n", ORDINAL)
+_GAP = r"[^.;\ue000-\uf8ff]"
+_BEHIND = re.compile(
+    rf"{_N}(?:[ -](?:place|overall|spot|position|fastest|in [a-z' -]{{1,40}}?|at [a-z' -]{{1,30}}?|on [a-z' -]{{1,30}}?))*,? \(?behind (?P<only>only |just )?(?P<list>[^.;()\ue000-\uf8ff]{{3,120}})"
+)
+_PLACE = re.compile(r"\b(?:plac\w*|finish\w*|came|come|took|takes|was|were|is|ended|rank\w*|claim\w*|settled|secured|stood|stands|lies|in|for)\b")
+_STOP = re.compile(
+    r"(?:,? (?:but|with|while|who|which|when|after|before|by|and (?:will|was|is|has|had|ahead|just|earned|qualif\w+|took|set|won|finished|just)|in (?:the|a)\b|at (?:the|a)\b|on (?:the|a)\b|to |for |as |having|having|ahead|over)\b|, (?:his|her|its|their|a|an|the) (?=\w+ (?:best|result))).*$"
+)
+_OF_FEWER = re.compile(rf"\b(?P<art>the |her |his |its |their |a |finished |came |was |placed )?{_N} (?:out )?of (?:the |only |just |all |his |her |their |its )*{slot('c', COUNT)}(?P<behind>(?: [a-z-]+){{1,2}})")
+_CENTURY_OF = re.compile(
+    rf"\b(?:in|from|of|around|circa|dated|by|since) {slot('y', YEAR)},?(?: \(|(?: (?:i\.e\.|that is|thus|so|and so|still|right|towards?|near|at|in|during|late|early|the|mid|middle|end|beginning|start|turn|second|first|half|of|close|very|just)){{1,8}}) ?(?:the )?(?:early |late |mid-?)?{_N}[ -]century"
+)
+_BUILT = re.compile(
+    r"\b(?:built|erected|constructed|completed|begun|founded|painted|written|composed|dates? (?:from|back to)|dating from|consecrated|made|carved|cast"
+    rf"|rebuilt|printed|laid out|opened|woven|forged|commissioned)\b{_GAP}{{0,45}}?\b(?:in|from|to|around|of|by) {slot('y', YEAR)}"
+)
+_CENTURY_THING = re.compile(rf"\b(?P<art>the|this|its) {_N}[ -]century (?P<thing>(?:[a-z-]+ )?[a-z]{{4,}})")
+_THINGS = frozenset("house building manor church chapel castle mansion palace villa tower bridge mill farmhouse abbey cathedral hall barn inn painting portrait manuscript bell organ altarpiece tapestry fortress residence structure cottage lighthouse townhouse garden gardens fountain monument temple mosque synagogue monastery convent novel opera".split())  # fmt: skip
+_FIRST = re.compile(
+    rf"(?:{one(ORDINAL)} (?:held|staged|run|took place|organi[sz]ed|awarded|celebrated|published|contested|hosted|edition)|\b(?:inaugurated|launched|founded|began|started)"
+    rf"|\binaugural (?:edition|race|festival|event)|held (?:annually |every year |each year |yearly )?since|(?:annual|yearly|annually|every year|each year) since){_GAP}{{0,40}}?(?:in |since )?{slot('y', YEAR)}"
+)
+_ANNUAL = re.compile(r"\b(?:annual|annually|every (?:single )?(?:year|summer|spring|autumn|winter|september|may|june|july|august)|each (?:year|summer|spring|autumn|winter)|yearly|once a year|without (?:a )?(?:break|interruption|fail))\b")
+_GAPS = re.compile(r"\b(?:except|interrupt\w*|pandemic|covid\w*|cancel\w*|war|wars|missed|miss|not held|suspended|paused|skipped|gap|biennial|biennale|two years|other year|hiatus|revived|again|online|postponed|twice|apart from)\b")
+_NEVER = re.compile(r"\bwithout (?:a )?(?:break|interruption|fail)\b|\bnever (?:missed|been (?:cancelled|skipped))\b|\bevery (?:single )?year since\b|\bhas taken place every\b")
+_EDITION = re.compile(
+    rf"{_N}(?: annual)?(?: [a-z]+)? ?(?:edition|festival|running|race|run|fair|conference|meeting|congress|show|time|tournament|marathon|symposium|regatta|event)?,?(?: \(| (?:in|of|for|held in|is in))? ?{slot('b', YEAR)}"
+    rf"|\bin {slot('c', YEAR)}(?:,|:)?{_GAP}{{0,40}}?\b(?:the|its|their) {slot('m', ORDINAL)}(?: annual)?(?: [a-z]+)? (?:edition|festival|running|race|run|fair|conference|meeting|show|tournament|marathon|time)\b"
+)
+_ANNIVERSARY = re.compile(rf"{_N}(?:[ -][a-z]+)? (?P<what>anniversary|birthday|jubilee)\b")
+_BEGUN = re.compile(
+    r"\b(?:opened|founded|born|established|formed|incorporated|launched|built|inaugurated|created|completed|started|married|wed|began|begun|set up|signed|unveiled|consecrated|released|chartered|introduced|first)\b"
+)
+_OTHER_YEAR = re.compile(r"\b(?:late|belated\w*|postponed|year (?:early|late|after)|before|after|until|since then|delayed|moved)\b")
+
+
+def ordinal_claims(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
+    """Findings of a text, by paragraphs with an ordinal."""
+    for group in paragraphs_of(text, sentences):
+        if not any(numeral.kind == "ordinal" for part in group for numeral in part.numerals):
+            continue
+        for sentence in group:
+            if not any(numeral.kind == "ordinal" for numeral in sentence.numerals):
+                continue
+            if "behind" in sentence.text:
+                yield from _places(sentence)
+            if " of " in sentence.text:
+                yield from _of_fewer(sentence)
+        joined = " ".join(part.text for part in group)
+        if "century" in joined:
+            yield from _centuries(group)
+        if "anniversary" in joined or "birthday" in joined or "jubilee" in joined:
+            yield from _anniversaries(group)
+        if _ANNUAL.search(joined.lower()):
+            yield from _editions(group, joined.lower())
+
+
+def _places(sentence: Sentence) -> Iterator[Finding]:
+    words = sentence.skeleton
+    for match in _BEHIND.finditer(words):
+        n = sentence.get(match, "n")
+        if not _PLACE.search(words[max(0, match.start() - 40) : match.start()]) or not 2 <= n.value <= 12:
+            continue
+        listed = _STOP.sub("", match["list"]).strip(" ,")
+        items = [each for each in re.split(r",? and |, | & ", listed) if each]
+        if not items or any(not _is_named(sentence.text, each) for each in items) or any(len(each.split()) > 6 for each in items):
+            continue
+        count = len(items)
+        if n.value == count + 1 or (not match["only"] and (n.value > count + 1)):
+            continue
+        if not match["only"] and count < 2:
+            continue
+        if abs(count + 1 - n.value) > 3 or re.search(r"\bpoints|seconds|strokes|\b(?:team|country|nation)s?\b", listed):
+            continue
+        yield finding_at("ordinal", n, f"Behind {count} others is place {count + 1}, not {n.text}.", others=[], probability=0.87)
+
+
+def _is_named(text: str, item: str) -> bool:
+    at = text.lower().find(item)
+    return at >= 0 and any(word[:1].isupper() for word in text[at : at + len(item)].split())
+
+
+def _of_fewer(sentence: Sentence) -> Iterator[Finding]:
+    for match in _OF_FEWER.finditer(sentence.skeleton):
+        n, c = sentence.get(match, "n"), sentence.get(match, "c")
+        if n.value <= c.value or c.value < 2 or c.hedge or n.text[0].isdigit() and c.unit is not None or c.group != "plain":
+            continue
+        if re.match(r" (?:january|february|march|april|may|june|july|august|september|october|november|december|percent|per)\b", match["behind"]):
+            continue
+        if re.search(r"\b(?:quarter|half|day|week|month|year|century|third|fifth|tenth)s?\b", match["behind"]) or "a" == (match["art"] or "").strip():
+            continue
+        if n.text.lower() in ("third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth") and not match["art"]:
+            continue  # a fraction
+        yield finding_at("ordinal", n, f"There is no {n.text} of {c.text}.", others=[c], probability=0.87)
+
+
+def _century(year: float) -> set[int]:
+    """The century of a year; the last year of one is often counted to the next."""
+    number = int(year)
+    return {(number - 1) // 100 + 1, number // 100 + 1}
+
+
+def _centuries(group: list[Sentence]) -> Iterator[Finding]:
+    built: list[tuple[Sentence, Quantity]] = []
+    for sentence in group:
+        words = sentence.skeleton
+        if "century" in words and not re.search(r"\bb\.?c", words):
+            for match in _CENTURY_OF.finditer(words):
+                y, n = sentence.get(match, "y"), sentence.get(match, "n")
+                if n.value not in _century(y.value) and 8 <= n.value <= 21:
+                    yield _century_finding(n, y)
+        built += [(sentence, sentence.get(match, "y")) for match in _BUILT.finditer(words)]
+    if len({each.value for _, each in built}) != 1:
+        return
+    where, year = built[0]
+    if re.search(r"\b(?:rebuilt|restored|site of|replac\w+|old(?:er)?|copy|style|former|inspired|reconstruct\w+|ruins?|remodel\w+|original|extension|added|wing)\b", " ".join(part.skeleton for part in group)):
+        return
+    for sentence in group:
+        for match in _CENTURY_THING.finditer(sentence.skeleton):
+            n, things = sentence.get(match, "n"), match["thing"].split()
+            thing = next((each for each in things if each in _THINGS), None)
+            if thing is None or n.value in _century(year.value) or not 8 <= n.value <= 21 or abs(n.value - year.value // 100) > 3:
+                continue
+            if sentence is where and match.start() < sentence.skeleton.find("built"):
+                continue
+            if re.search(rf"\b{thing}", where.skeleton) or thing in ("building", "structure", "residence"):
+                yield _century_finding(n, year)
+
+
+def _century_finding(n: Quantity, year: Quantity) -> Finding:
+    real = (int(year.value) - 1) // 100 + 1
+    return finding_at("ordinal", n, f"The year {year.text} is in century {real}, not the {n.text}.", others=[year], probability=0.88)
+
+
+def _anniversaries(group: list[Sentence]) -> Iterator[Finding]:
+    for index, sentence in enumerate(group):
+        claims = [*_ANNIVERSARY.finditer(sentence.skeleton)]
+        if len(claims) != 1:
+            continue
+        n = sentence.get(claims[0], "n")
+        for window in ([sentence], group[max(0, index - 1) : index + 1], group[index : index + 2]):
+            years = {year: None for part in window for each in part.quantities if (year := _year_of(each)) is not None}
+            words = " ".join(part.skeleton for part in window)
+            if len(years) < 2:
+                continue
+            if len(years) > 2 or not _BEGUN.search(words) or _OTHER_YEAR.search(words) or RELATIVE.search(words):
+                break
+            real = max(years) - min(years)
+            if real == n.value or n.value < 2 or sum(len([*_ANNIVERSARY.finditer(part.skeleton)]) for part in window) != 1:
+                break
+            if claims[0]["what"] == "jubilee" or abs(real - n.value) > 0.6 * max(real, n.value) or _is_today(window, max(years)):
+                break
+            message = f"From {min(years)} to {max(years)} are {real} years, not {n.text}."
+            yield finding_at("ordinal", n, message, meant=float(real), probability=0.88)
+            break
+
+
+def _is_today(window: list[Sentence], last: int) -> bool:
+    """Whether the later year is that of something else that is built or opened."""
+    for part in window:
+        for each in part.quantities:
+            if _year_of(each) == last:
+                before = part.text[max(0, each.start - part.offset - 40) : each.start - part.offset].lower()
+                if re.search(r"\b(?:built|founded|established|completed|released|created|opened|formed|since)\b[^,]*$", before):
+                    return True
+    return False
+
+
+def _year_of(quantity: Quantity) -> int | None:
+    if quantity.group == "year":
+        return int(quantity.value)
+    found = re.search(r"\b[12]\d{3}\b", quantity.text) if quantity.group == "date" else None
+    return int(found[0]) if found else None
+
+
+def _editions(group: list[Sentence], words: str) -> Iterator[Finding]:
+    if (_GAPS.search(words) and not _NEVER.search(words)) or re.search(r"\bevery (?:two|three|four|five|second|other|third)\b", words):
+        return
+    firsts = {sentence.get(match, "y").value: sentence.get(match, "y") for sentence in group for match in _FIRST.finditer(sentence.skeleton)}
+    told = []
+    for sentence in group:
+        for match in _EDITION.finditer(sentence.skeleton):
+            n, y = (sentence.get(match, "n"), sentence.get(match, "b")) if match["n"] else (sentence.get(match, "m"), sentence.get(match, "c"))
+            told.append((n, y))
+    if len(firsts) != 1 or len(told) != 1:
+        return
+    first, (n, year) = next(iter(firsts.values())), told[0]
+    real = year.value - first.value + 1
+    if real < 2 or real == n.value or n.value < 2 or abs(real - n.value) > 0.6 * max(real, n.value) or year.start == first.start:
+        return
+    if n.value < real - 1 and not _NEVER.search(words):
+        return  # some may have been left out
+    if re.search(r"\b(?:anniversary|birthday|century)\b", words):
+        return
+    message = f"With one a year since {first.text}, that of {year.text} is number {round(real)}, not {n.text}."
+    yield finding_at("ordinal", n, message, meant=real, others=[first, year], probability=0.87)
