@@ -34,9 +34,11 @@ _LOOSE_LEAD = re.compile(
     re.IGNORECASE,
 )
 _OPEN = re.compile(r"\b(?:includ\w*|such as|among|e\.g|for example|etc|others|or|respectively|as well as|both|notably|especially)\b", re.IGNORECASE)
+_ANOTHER = re.compile(r"\bfollowing\b|(?<!\bthi)(?<!\bwa)(?<!\bha)(?<!s)s$")
+"""Between the noun and the list: the list is one of something else."""
 _COLON = re.compile(
     rf"\b(?P<art>(?:the|these|those|its|his|her|their|our|my|all|only|just|of|for|from|with|to|named|are|were|and|by|on|in|has|had|have|at|took|a|following) )?{_N} (?P<adj>(?:[a-z][\w'’-]* ){{0,3}}?)(?P<noun>[a-z][\w'’-]*s|people|men|women|children)\b"
-    r"(?P<gap>[^:;.!?()\n]{0,90}?)(?P<mark>: |, (?:namely|that is|i\.e\.),? | \((?=[A-Z])| – | — )(?P<items>[^:;()\n]{6,400}?)(?P<end>\)|[.;!?](?=\s|$)|$| – | — |,(?= (?:abstained|were|was|are|have|has|had|voted|will|who|all|each)\b))",
+    rf"(?P<gap>[^:;.!?()\n]{{0,90}}?)(?P<mark>: |, (?=[A-Z][\w’'-]+(?: [A-Z][\w’'-]+)+,? \(?\d)|, (?:namely|that is|i\.e\.),? | \((?=[A-Z])| – | — )(?P<items>(?:[^:;()\n]|\((?:aged )?\d{{1,3}}\)){{6,400}}?)(?P<end>\)|[.;!?](?=\s|$)|$| – | — |,(?= (?:abstained|were|was|are|have|has|had|voted|will|who|all|each)\b))",
 )
 _AGE = re.compile(r", (?:aged )?\d{1,3}(?=,|;| and\b|$)|,? \((?:aged )?\d{1,3}\)")
 _SPLIT = re.compile(r", and |, & |; and |, |; | and | & ")
@@ -133,6 +135,10 @@ def _inline(part: str, offset: int) -> Iterator[Finding]:
             continue
         if not had_ages and "namely" not in match["mark"] and "that is" not in match["mark"] and not _are_names(items):
             continue
+        if _ANOTHER.search(match["gap"]) or (match["mark"] == " (" and (len(match["gap"]) > 30 or "," in match["gap"])):
+            continue
+        if match["n"].isdigit() and re.search(r"[A-Z][a-z]*\.? $", part[: match.start("n")]):
+            continue  # `Table 4`
         counted = _count(items)
         said = _number(match["n"])
         if not counted or said in counted:
@@ -143,8 +149,7 @@ def _inline(part: str, offset: int) -> Iterator[Finding]:
     for match in _ARE_ALL.finditer(part) if " and " in part else ():
         counted, said = _count(match["items"]), _number(match["n"])
         if said not in counted and counted and abs(min(counted) - said) <= 2:
-            if re.match(r" (?:who|that|to (?!be)|of (?!the)|with|whose)", part[match.end() :]) or match["all"] != "all" or True:
-                yield _finding(match, offset, said, min(counted))
+            yield _finding(match, offset, said, min(counted))
     for match in _BOTH.finditer(part):
         span = match.start() + offset, match.start() + 4 + offset
         yield Finding(rule="count", message="The list behind 'both' has 3 items.", written=part[match.start() : match.start() + 4], span=span, probability=0.87)
@@ -168,10 +173,11 @@ def _count(items: str) -> set[int]:
     if not re.search(r"(?:^| )(?:and|&) ", last) or any(len(each.split()) > 5 for each in commas):
         return set()
     ands = items.count(" and ") + items.count(" & ")
+    if ands > 1:
+        return set()  # one of the items has an `and` of its own
     if re.match(r"(?:and|&) ", last):
-        low = high = len(commas)
-        return set(range(low, high + ands))
-    return {len(commas) + 1} if ands == 1 else set(range(len(commas), len(commas) + ands + 1))
+        return {len(commas)}
+    return {len(commas) + 1}
 
 
 def _finding(match: re.Match[str], offset: int, said: int, real: int) -> Finding:

@@ -21,7 +21,7 @@ _DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Su
 _DAY = r"(?P<w>Mon(?:day)?|Tue(?:s(?:day)?)?|Wed(?:nesday)?|Thu(?:r(?:s(?:day)?)?)?|Fri(?:day)?|Sat(?:urday)?|Sun(?:day)?)\b"
 _BEFORE = re.compile(rf"\b{_DAY}\.?(?:,|:| the| \()*[ (]$")
 _AFTER = re.compile(
-    rf",? ?(?:\(|which (?:is|was|will be|falls on|fell on) an? |that is,? an? |(?:is|was|falls on|fell on|will be|it was)? ?an? )?"
+    rf",? ?\(?(?:which (?:is|was|will be|falls on|fell on) an? |that is,? an? |(?:is|was|falls on|fell on|will be|it was)? ?an? )?"
     rf"(?:the )?{_DAY}(?! (?:the )?(?:\d|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec))"
 )
 _ISO = re.compile(r"(?<![\w./:-])([12]\d{3})-(\d{2})-(\d{2})(?![\w/-]|\.\d)")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numerate.apps.consistency.quantities import Quantity, Sentence
 
-__all__ = ["ESTIMATE_CUES", "estimates"]
+__all__ = ["ESTIMATE_CUES", "estimates", "tolerance"]
 
 _VALUE = COUNT + MONEY + UNIT + PERCENT
 _X, _A, _B = (slot(name, _VALUE) for name in "xab")
@@ -37,6 +37,7 @@ _PAGES = re.compile(
     r"(?P<a>[1-9]\d{0,4})(?:[–—-]{1,2}| to )(?P<b>[1-9]\d{0,4})(?![\w–—-]|\.\d)"
 )
 _STATED = r"(?:(?:normal|reference|target|therapeutic|recommended|permitted|acceptable|allowed|safe|usual|healthy|expected|specified|desired)(?: [a-z]+)? )*"
+_ADJECTIVE = r"\b(?:normal|reference|target|therapeutic|recommended|permitted|acceptable|allowed|safe|healthy|specified|limits?)\b"
 _WHERE = (
     r"(?P<where>(?:well |just |slightly |far |clearly |comfortably |still |i\.e\. |that is )*"
     r"(?:above|below|within|outside|over|under|inside|in|exceed(?:s|ed|ing)|higher than|lower than))"
@@ -47,7 +48,7 @@ _REFERENCE = re.compile(
 )
 _TOLERANCE = re.compile(rf"{slot('c', _VALUE)}(?:,| \()? ?(?:±|\+/-|\+/−|plus or minus|give or take) ?{slot('t', _VALUE)}")
 _LIMITS = re.compile(rf"\b(?:between|from|range[sd]?(?: of| from)?:?|limits(?: of| are)?:?|anything) {_A}(?: ?[–—-] ?| to | and ){_B}|\({_A.replace('<a>', '<e>')}(?: ?[–—-] ?| to ){_B.replace('<b>', '<f>')}\)")
-ESTIMATE_CUES = ("CI", "nterval", "ratio", "IQR", "(HR", "(OR", "(RR", "edian", "ean ", "pp", "ages", "age ", "):", "±", "+/-", "plus or minus", " range", " limit", "UI")
+ESTIMATE_CUES = ("CI", "[", " OR ", " HR ", " RR ", "nterval", "ratio", "IQR", "(HR", "(OR", "(RR", "edian", "ean ", "pp", "ages", "age ", "):", "±", "+/-", "plus or minus", " range", " limit", "UI")
 
 
 def estimates(sentence: Sentence) -> Iterator[Finding]:
@@ -65,7 +66,7 @@ def estimates(sentence: Sentence) -> Iterator[Finding]:
         for match in _REFERENCE.finditer(words):
             yield from _reference(sentence, match)
     if "±" in text or "+/" in text or "plus or minus" in text:
-        yield from _tolerance(sentence)
+        yield from tolerance(sentence, sentence)
 
 
 def _outside(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
@@ -112,6 +113,8 @@ def _reference(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
         return
     where = match["where"].split()[-1] if "than" not in match["where"] else match["where"].split()[-2]
     slack = x.half + max(a.half, b.half)
+    if where in ("in", "within", "inside") and re.search(_ADJECTIVE, sentence.skeleton[match.end("where") : match.start("a")]) is None:
+        return  # a range of something else
     if where in ("above", "over", "higher") or where.startswith("exceed"):
         is_wrong = x.value <= b.value
     elif where in ("below", "under", "lower"):
@@ -125,15 +128,14 @@ def _reference(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
         yield finding_at("range", x, message, others=[a, b], probability=0.88)
 
 
-def _tolerance(sentence: Sentence) -> Iterator[Finding]:
-    words = sentence.skeleton
-    told = [*_TOLERANCE.finditer(words)]
-    limits = [match for match in _LIMITS.finditer(words)]
+def tolerance(sentence: Sentence, behind: Sentence) -> Iterator[Finding]:
+    """`12.40 mm ± 0.05`, and limits in the same or in the next sentence, one of which fits and the other does not."""
+    told, limits = [*_TOLERANCE.finditer(sentence.skeleton)], [*_LIMITS.finditer(behind.skeleton)]
     if len(told) != 1 or len(limits) != 1:
         return
     c, t = sentence.get(told[0], "c"), sentence.get(told[0], "t")
     names = "ab" if limits[0]["a"] else "ef"
-    a, b = (sentence.get(limits[0], name) for name in names)
+    a, b = (behind.get(limits[0], name) for name in names)
     share = c.value * t.value if t.group == "percent" and c.group != "percent" else t.value
     ends = (c.value - share, c.value + share)
     slack = c.half + (t.half if t.group != "percent" else 0.0)

@@ -31,18 +31,24 @@ _IS = r"(?: (?:is|was|of|being|equals|amounts to|amounted to|comes to|came to|wo
 _JUST = r"(?: (?:just|only|exactly|a mere|a|an|the|precisely|thus|therefore|then|now))*"
 _CLAIMS = (
     re.compile(rf"\b{_NOUN}(?: (?:between|of|in) (?:the two|them|these|votes|both|victory|points))?{_IS}{_JUST} {_D}"),
-    re.compile(rf"{_D}[ -](?:points?|votes?|goals?|runs?|seats?|shots?|strokes?)?[ -]?{_NOUN}\b"),
+    re.compile(
+        rf"{_D}[ -](?:points?|votes?|goals?|runs?|seats?|shots?|strokes?)?[ -]?(?:winning )?(?:margin|majority|lead|gap|difference"
+        rf"|clearance|spread|shortfall|surplus|deficit|advantage|discrepancy|head start)\b"
+    ),
     re.compile(
         rf"\b(?:won|win|wins|winning|lost|losing|prevail\w*|victory|victorious|beaten|leads?|led|ahead|behind|short|trailing"
         rf"|trails|shy|over budget|under budget|wins it)"
         rf"(?: [a-z]+){{0,3}}? by{_JUST} {_D}(?: (?:votes|points|goals|runs|seats|strokes|shots|seconds|minutes))?"
     ),
-    re.compile(rf"{_D}(?: (?:votes|points|goals|runs|seats|strokes|shots))? (?:ahead|behind|clear|short|adrift|shy|apart)\b"),
+    re.compile(rf"(?<!the ){_D}(?: (?:votes|points|goals|runs|seats|strokes|shots))? (?:ahead|behind|clear|short|adrift|shy|apart)\b"),
 )
+_RESULT = r"(?:win|victory|defeat|loss|triumph|success|result|thriller|rout|decision|upset|over)"
 _SCORE = re.compile(
-    rf"(?<![–—-]){slot('a', COUNT)} ?[–—-] ?{slot('b', COUNT)}(?! ?[–—-])(?=(?: [a-z-]+){{0,3}}? (?:win|won|victory|defeat|loss|triumph"
-    r"|success|final|result|over|against|in|on|at|thriller|rout|decision|upset)\b|[.,;])"
+    rf"(?<![–—-]){slot('a', COUNT)} ?[–—-] ?{slot('b', COUNT)}(?! ?[–—-])(?=(?: [a-z-]+){{0,2}}? {_RESULT}\b)"
+    rf"|\b(?:won|beat|beats|beating|defeat(?:s|ed|ing)?|lost|final score|edged|downed|thrashed|overcame|finished|ended)\b[^.;\ue000-\uf8ff]{{0,50}}?"
+    rf"{slot('c', COUNT)} ?[–—-] ?{slot('f', COUNT)}(?! ?[–—-])"
 )
+_IN_GAME = re.compile(r"\b(?:lead|led|leading|trail\w*|half-?time|half|quarter|closed|start|record|season|period|innings|set|aggregate|ahead|series)\b")
 _FINAL = re.compile(
     rf"{slot('d', COUNT)}[ -](?:point|goal|run)[ -](?P<what>margin|win|victory|defeat|loss|triumph|winning margin)\b"
     rf"|\b(?:margin|winning margin|margin of victory)(?: (?:of|was|is))+{_JUST} {slot('e', COUNT)}(?: (?:points|goals|runs))?(?=[.,;]|$| )"
@@ -58,7 +64,7 @@ _OPEN = re.compile(
     r"|decreas\w*|declin\w*|grew|gross|operating|net|tax|ebitda|share|minutes? (?:to go|left)|remaining)\b"
 )
 _BETWEEN_TWO = re.compile(
-    r"^(?:[^.;]{0,45}?)(?:\bto\b|\bagainst\b|\bversus\b|\bvs\b|,|\band\b|\bwhile\b|\bwith\b|\bbut\b|\bfrom\b|\bfor\b)"
+    r"^(?:[^.]{0,45}?)(?:;|\bto\b|\bagainst\b|\bversus\b|\bvs\b|,|\band\b|\bwhile\b|\bwith\b|\bbut\b|\bfrom\b|\bfor\b)"
 )
 
 
@@ -85,7 +91,7 @@ def _margin(window: list[Sentence]) -> Iterator[Finding]:
     if len(found) != 1:
         return
     d, match = next(iter(found.values()))
-    if d.hedge or d.value <= 0 or _OPEN.search(words[: match.end() + 12]):
+    if d.hedge or d.value <= 0 or re.match(r" ?(?:to|[–—-]) ?[\ue000-\ue009]", words[match.end("d") :]) or _OPEN.search(words[: match.end() + 12]):
         return
     if len(window) > 1 and _OPEN.search(window[0].skeleton):
         return
@@ -94,6 +100,8 @@ def _margin(window: list[Sentence]) -> Iterator[Finding]:
     if len(alike) != 2 or any(each.hedge or each.value <= 0 for each in alike):
         return
     a, b = alike
+    if _between(window, a, b).strip() in ("and", "or", "-", "–") or any(each.shared for each in a.numerals):
+        return
     if not _BETWEEN_TWO.match(_between(window, a, b)) or _gap_too_far(window, b, d):
         return
     scale = 100.0 if a.group == "percent" and d.group != "percent" else 1.0
@@ -116,7 +124,9 @@ def _score(window: list[Sentence]) -> Iterator[Finding]:
     if len(claims) != 1 or len(scores) != 1 or any(part.skeleton.count("-") > 6 for part in window):
         return
     part, match = scores[0]
-    a, b = part.get(match, "a"), part.get(match, "b")
+    a, b = (part.get(match, name) for name in ("ab" if match["a"] else "cf"))
+    if part is not sentence and _IN_GAME.search(part.skeleton.replace("led by as many", "")):
+        return
     d = sentence.get(claims[0], "d" if claims[0]["d"] else "e")
     real = abs(a.value - b.value)
     if d.value == real or not real or a.value > 250 or d.hedge or d.start in (a.start, b.start):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at
 from numerate.apps.consistency.paragraphs import RELATIVE, paragraphs_of
-from numerate.apps.consistency.quantities import COUNT, ORDINAL, YEAR, one, slot
+from numerate.apps.consistency.quantities import COUNT, ORDINAL, YEAR, slot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -19,13 +19,10 @@ __all__ = ["ordinal_claims"]
 
 _N = slot("n", ORDINAL)
 _GAP = r"[^.;\ue000-\uf8ff]"
-_BEHIND = re.compile(
-    rf"{_N}(?:[ -](?:place|overall|spot|position|fastest|in [a-z' -]{{1,40}}?|at [a-z' -]{{1,30}}?|on [a-z' -]{{1,30}}?))*,? \(?behind (?P<only>only |just )?(?P<list>[^.;()\ue000-\uf8ff]{{3,120}})"
-)
+_BEHIND = re.compile(r"\bbehind (?P<only>only |just )?")
+_ITEM = r"(?:(?:the|his|her|their|[a-z-]+) ){0,4}[A-ZÀ-Ý][\w’'.-]*(?: (?:[A-ZÀ-Ý][\w’'.-]*|of|de|van|von|da|dos|al|el|le|la)(?=[ ,.;)]|$))*"
+_LISTED = re.compile(rf"{_ITEM}(?:, {_ITEM})*(?:,? and {_ITEM})?(?=[ ,.;)]|$)")
 _PLACE = re.compile(r"\b(?:plac\w*|finish\w*|came|come|took|takes|was|were|is|ended|rank\w*|claim\w*|settled|secured|stood|stands|lies|in|for)\b")
-_STOP = re.compile(
-    r"(?:,? (?:but|with|while|who|which|when|after|before|by|and (?:will|was|is|has|had|ahead|just|earned|qualif\w+|took|set|won|finished|just)|in (?:the|a)\b|at (?:the|a)\b|on (?:the|a)\b|to |for |as |having|having|ahead|over)\b|, (?:his|her|its|their|a|an|the) (?=\w+ (?:best|result))).*$"
-)
 _OF_FEWER = re.compile(rf"\b(?P<art>the |her |his |its |their |a |finished |came |was |placed )?{_N} (?:out )?of (?:the |only |just |all |his |her |their |its )*{slot('c', COUNT)}(?P<behind>(?: [a-z-]+){{1,2}})")
 _CENTURY_OF = re.compile(
     rf"\b(?:in|from|of|around|circa|dated|by|since) {slot('y', YEAR)},?(?: \(|(?: (?:i\.e\.|that is|thus|so|and so|still|right|towards?|near|at|in|during|late|early|the|mid|middle|end|beginning|start|turn|second|first|half|of|close|very|just)){{1,8}}) ?(?:the )?(?:early |late |mid-?)?{_N}[ -]century"
@@ -37,7 +34,7 @@ _BUILT = re.compile(
 _CENTURY_THING = re.compile(rf"\b(?P<art>the|this|its) {_N}[ -]century (?P<thing>(?:[a-z-]+ )?[a-z]{{4,}})")
 _THINGS = frozenset("house building manor church chapel castle mansion palace villa tower bridge mill farmhouse abbey cathedral hall barn inn painting portrait manuscript bell organ altarpiece tapestry fortress residence structure cottage lighthouse townhouse garden gardens fountain monument temple mosque synagogue monastery convent novel opera".split())  # fmt: skip
 _FIRST = re.compile(
-    rf"(?:{one(ORDINAL)} (?:held|staged|run|took place|organi[sz]ed|awarded|celebrated|published|contested|hosted|edition)|\b(?:inaugurated|launched|founded|began|started)"
+    rf"(?:{slot('o', ORDINAL)} (?:held|staged|run|took place|organi[sz]ed|awarded|celebrated|published|contested|hosted|edition)|\b(?:inaugurated|launched|founded|began|started)"
     rf"|\binaugural (?:edition|race|festival|event)|held (?:annually |every year |each year |yearly )?since|(?:annual|yearly|annually|every year|each year) since){_GAP}{{0,40}}?(?:in |since )?{slot('y', YEAR)}"
 )
 _ANNUAL = re.compile(r"\b(?:annual|annually|every (?:single )?(?:year|summer|spring|autumn|winter|september|may|june|july|august)|each (?:year|summer|spring|autumn|winter)|yearly|once a year|without (?:a )?(?:break|interruption|fail))\b")
@@ -76,28 +73,27 @@ def ordinal_claims(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding
 
 
 def _places(sentence: Sentence) -> Iterator[Finding]:
-    words = sentence.skeleton
-    for match in _BEHIND.finditer(words):
-        n = sentence.get(match, "n")
-        if not _PLACE.search(words[max(0, match.start() - 40) : match.start()]) or not 2 <= n.value <= 12:
+    text = sentence.text
+    for match in _BEHIND.finditer(text):
+        before = [each for each in sentence.quantities if each.end - sentence.offset <= match.start()]
+        listed = _LISTED.match(text, match.end())
+        if not before or before[-1].group != "ordinal" or listed is None:
             continue
-        listed = _STOP.sub("", match["list"]).strip(" ,")
-        items = [each for each in re.split(r",? and |, | & ", listed) if each]
-        if not items or any(not _is_named(sentence.text, each) for each in items) or any(len(each.split()) > 6 for each in items):
+        n = before[-1]
+        at = n.start - sentence.offset
+        gap = text[n.end - sentence.offset : match.start()]
+        if not _PLACE.search(text[max(0, at - 40) : at].lower()) or not 2 <= n.value <= 12 or len(gap) > 60 or "." in gap:
             continue
+        items = [each for each in re.split(r",? and |, ", listed[0]) if each]
         count = len(items)
-        if n.value == count + 1 or (not match["only"] and (n.value > count + 1)):
+        if n.value == count + 1 or (not match["only"] and (n.value > count + 1 or count < 2)) or abs(count + 1 - n.value) > 3:
             continue
-        if not match["only"] and count < 2:
+        if _AHEAD.match(text, listed.end()) or (not match["only"] and " and " not in listed[0]):
             continue
-        if abs(count + 1 - n.value) > 3 or re.search(r"\bpoints|seconds|strokes|\b(?:team|country|nation)s?\b", listed):
-            continue
-        yield finding_at("ordinal", n, f"Behind {count} others is place {count + 1}, not {n.text}.", others=[], probability=0.87)
+        yield finding_at("ordinal", n, f"Behind {count} others is place {count + 1}, not {n.text}.", probability=0.87)
 
 
-def _is_named(text: str, item: str) -> bool:
-    at = text.lower().find(item)
-    return at >= 0 and any(word[:1].isupper() for word in text[at : at + len(item)].split())
+_AHEAD = re.compile(r" (?:and|or|in the|who|which|,)? ?(?:ahead|\d)")
 
 
 def _of_fewer(sentence: Sentence) -> Iterator[Finding]:
@@ -133,7 +129,7 @@ def _centuries(group: list[Sentence]) -> Iterator[Finding]:
     if len({each.value for _, each in built}) != 1:
         return
     where, year = built[0]
-    if re.search(r"\b(?:rebuilt|restored|site of|replac\w+|old(?:er)?|copy|style|former|inspired|reconstruct\w+|ruins?|remodel\w+|original|extension|added|wing)\b", " ".join(part.skeleton for part in group)):
+    if re.search(r"\b(?:rebuilt|site of|replac\w+|older|copy|style|inspired|reconstruct\w+|ruins?|remodel\w+|extension|wing|incorporat\w+)\b", " ".join(part.skeleton for part in group)):
         return
     for sentence in group:
         for match in _CENTURY_THING.finditer(sentence.skeleton):
@@ -196,12 +192,17 @@ def _year_of(quantity: Quantity) -> int | None:
 def _editions(group: list[Sentence], words: str) -> Iterator[Finding]:
     if (_GAPS.search(words) and not _NEVER.search(words)) or re.search(r"\bevery (?:two|three|four|five|second|other|third)\b", words):
         return
-    firsts = {sentence.get(match, "y").value: sentence.get(match, "y") for sentence in group for match in _FIRST.finditer(sentence.skeleton)}
+    firsts: dict[float, Quantity] = {}
+    for sentence in group:
+        for match in _FIRST.finditer(sentence.skeleton):
+            if not match["o"] or sentence.get(match, "o").value == 1:
+                firsts[sentence.get(match, "y").value] = sentence.get(match, "y")
     told = []
     for sentence in group:
         for match in _EDITION.finditer(sentence.skeleton):
             n, y = (sentence.get(match, "n"), sentence.get(match, "b")) if match["n"] else (sentence.get(match, "m"), sentence.get(match, "c"))
-            told.append((n, y))
+            if n.value > 1:
+                told.append((n, y))
     if len(firsts) != 1 or len(told) != 1:
         return
     first, (n, year) = next(iter(firsts.values())), told[0]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, matches, rules
-from numerate.apps.consistency.estimates import ESTIMATE_CUES, estimates
+from numerate.apps.consistency.estimates import ESTIMATE_CUES, estimates, tolerance
 from numerate.apps.consistency.quantities import COUNT, DATED, MONEY, ORDINAL, PERCENT, UNIT, YEAR, slot
 from numerate.apps.consistency.range_bounds import BOUND_WORDS, centre_outside, descending, impossible_values
 
@@ -121,7 +122,7 @@ _OTHER_END = re.compile(
 _IN_UNITS = re.compile(r" (?!(?:for|on|in|at|daily|weekdays|every|each|and|or|to|by|from|monday|if|when|only)\b)[a-z]")
 _REVERSED = re.compile(
     r"\b(?:reverse|descend|countdown|from top|respectively|down|versus|vs|won|lost|beat|score|defeat|ratio"
-    r"|odds|election|vote|fell\b|falls\b|dropped\b|drops\b|cooled\b|cooling\b|declin|decreas)"
+    r"|\blows\b|odds|election|vote|fell\b|falls\b|dropped\b|drops\b|cooled\b|cooling\b|declin|decreas)"
 )
 
 
@@ -260,6 +261,9 @@ class Ranges(Rule):
         for sentence in sentences:
             if len(sentence.numerals) > 1 and any(cue in sentence.text for cue in ESTIMATE_CUES):
                 yield from estimates(sentence)
+        for sentence, behind in itertools.pairwise(sentences):
+            if "±" in sentence.text or "+/-" in sentence.text:
+                yield from tolerance(sentence, behind)
 
     def _order(self, sentence: Sentence, match: re.Match[str], least: float = 1.0) -> Iterable[Finding]:
         a, b = sentence.get(match, "a"), sentence.get(match, "b")

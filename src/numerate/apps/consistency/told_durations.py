@@ -46,6 +46,7 @@ _PAUSE = re.compile(
     r"|less|apart from|each|per|average|every|first|second|another|longer|shorter|later than|lunch|break|interval|pause|hours? earlier"
     r"|in the air|of sleep|of which|plus|moving|actual|next day|days?)\b"
 )
+_NO_PAUSE = re.compile(r"\b(?:without (?:an? )?(?:lunch |any )?(?:break|pause|interval)|no (?:break|pause|interval|time change)|a day|per day|every day)\b")
 _BEGAN = re.compile(
     r"\b(?:took over|appointed|elected|joined|founded|opened|became|started|began|arrived|came to|hired|established|launched|set up"
     rf"|moved to|married|built|bought|took the helm|enlisted|sworn in|ordained|signed|installed|introduced)\b{_GAP}{{0,60}}?\bin"
@@ -88,7 +89,7 @@ def _clocks(window: list[Sentence]) -> Iterator[Finding]:
     pairs = [(part, match) for part in window for match in _CLOCKS.finditer(part.skeleton)]
     if len(clocks) != 2 or len(pairs) != 1:
         return
-    words = " ".join(part.skeleton for part in window).replace("no time change", "").replace("of surgery", "")
+    words = _NO_PAUSE.sub("", " ".join(part.skeleton for part in window))
     if FLIGHT.search(words) or _PAUSE.search(words):
         return
     a, b = clocks
@@ -116,7 +117,8 @@ def _years(window: list[Sentence]) -> Iterator[Finding]:
     begun, ended, claims = _BEGAN.search(first.skeleton), _ENDED.search(last.skeleton), [*_YEARS_LONG.finditer(last.skeleton)]
     if begun is None or ended is None or len(claims) != 1 or first.get(begun, "a") is not a:
         return
-    if b.start < last.offset or RELATIVE.search(last.skeleton) or re.match(r"(?:He|She|It|They|After|In|The|Its|His|Her)\b", last.text) is None:
+    head = last.skeleton[: min(ended.start(), claims[0].start())]
+    if b.start < last.offset or RELATIVE.search(head) or re.match(r"(?:He|She|It|They|After|In|The|Its|His|Her)\b", last.text) is None:
         return
     d = last.get(claims[0], "d")
     if d.unit not in (None, "year") or d.hedge or d.value != int(d.value) or d.value < 2:

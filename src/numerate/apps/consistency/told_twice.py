@@ -47,6 +47,8 @@ _HEADLINE = re.compile(r"^(?:subject|re|betreff|headline|title|summary|abstract)
 _DOSE = re.compile(r"\b(?P<drug>[a-z]{5,})(?: (?:at|to|the|same|usual|current|dose|of|on|a|tablets?|orally|po|daily))* $")
 _SAME = re.compile(r"\b(?:continu\w*|same|current|unchanged|maintain\w*|remains? on|still on|stay\w* on|as before|usual|keep)\b")
 _DRUG_CHANGE = re.compile(r"\b(?:increas\w*|decreas\w*|reduc\w*|rais\w*|titrat\w*|up to|switch\w*|chang\w*|from|stepped|doubl\w*|halv\w*|then|taper\w*|adjust\w*|lower\w*|cut|add|start\w*|instead)\b")
+_ADJECTIVES = frozenset(["tall", "long", "high", "wide", "deep", "were", "with", "said", "says"])
+_BEHIND = re.compile(r"\b(?:than|compared|instead|other|others|more|fewer|less|another|versus|vs)\b")
 WINDOW = 12
 
 
@@ -57,7 +59,7 @@ class _Told(NamedTuple):
     names: frozenset[str]
     near: frozenset[str]
     context: str
-    close: str
+    is_contrasted: bool
     is_headline: bool
 
 
@@ -122,7 +124,7 @@ def _told(sentences: Sequence[Sentence], index: int, quantity: Quantity, headlin
         _stem(word) for word in words if word[0].isupper() and not re.search(rf"(?:^|[.:!?] ){re.escape(word)}", sentence.text)
     )
     nouns = [each for each in (_noun(behind.split(",")[0].split("(")[0].split(), True), _noun(re.split(r"[.;:(]", before)[-1].split(), False)) if each]
-    seen[quantity.start] = _Told(quantity, index, stems, names, frozenset(nouns), f"{before.lower()} {behind.lower()}", f"{before[-24:].lower()} {behind[:24].lower()}", is_headline)
+    seen[quantity.start] = _Told(quantity, index, stems, names, frozenset(nouns), f"{before.lower()} {behind.lower()}", _CONTRASTED.search(before[-24:].lower()) is not None or _BEHIND.search(behind[:24].lower()) is not None, is_headline)
     return seen[quantity.start]
 
 
@@ -133,10 +135,11 @@ def _stem(word: str) -> str:
 
 def _noun(words: list[str], is_behind: bool) -> str | None:
     """The content word nearest to the number on one side, of the three nearest."""
-    three = words[:2] if is_behind else words[::-1][:2]
-    for word in three:
+    for word in words[:4] if is_behind else words[::-1][:4]:
         found = _WORD.fullmatch(word.strip("-–,.;:)\"'"))
-        if found and word.lower().strip(",.;:") not in _STOP and word.lower().strip(",.") not in ("tall", "long", "high", "wide", "deep", "were", "with"):
+        if found is None and len(word) > 3:
+            return None
+        if found and found[0].lower() not in _STOP and found[0].lower() not in _ADJECTIVES:
             return _stem(found[0])
     return None
 
@@ -145,8 +148,8 @@ def _are_one(one: _Told, other: _Told) -> bool:
     a, b = one.quantity, other.quantity
     if a.hedge or b.hedge or (one.names - other.names and other.names - one.names):
         return False
-    is_sure = _digits(a) > 3 or one.is_headline
-    if any((_CONTRASTED.search(each.close) if is_sure else _CHANGED.search(each.context)) for each in (one, other)):
+    is_sure = _digits(a) > 3 or one.is_headline or (a.group == "unit" and one.near & other.near and _digits(a) > 2)
+    if any(each.is_contrasted or (not is_sure and _CHANGED.search(each.context)) for each in (one, other)):
         return False
     years = [set(re.findall(r"\b[12]\d{3}\b", each.context)) for each in (one, other)]
     if years[0] and years[1] and years[0] != years[1]:
@@ -160,7 +163,7 @@ def _are_one(one: _Told, other: _Told) -> bool:
     if digits > 3:
         return shared > 1 or near or (shared == 1 and a.value >= 1000)
     if digits == 3:
-        return (shared > 2 or (near and shared > 1)) and a.group != "percent"
+        return shared > 2 or (near and (shared > 1 or a.group in ("unit", "money")) and not _is_time(a))
     return (near and a.group in ("unit", "money") and not _is_time(a)) or (one.is_headline and shared > 1)
 
 
@@ -190,9 +193,9 @@ def _against_headline(sentences: Sequence[Sentence], a: Quantity, headline: bool
             if b.group != a.group or not a.comparable(b) or b.hedge or a.hedge or not _is_near(a, b):
                 continue
             other = _told(sentences, index, b, headline, told)
-            if len(one.stems & other.stems) > (1 if a.group in ("clock", "money", "unit") else 2) and not _CONTRASTED.search(other.close):
+            if len(one.stems & other.stems) > (1 if a.group in ("clock", "money", "unit") else 2) and not other.is_contrasted:
                 found.append(other)
-    if len(found) == 1 and not _CONTRASTED.search(one.close) and not _side_by_side(sentences, a, found[0].quantity):
+    if len(found) == 1 and not one.is_contrasted and not _side_by_side(sentences, a, found[0].quantity):
         yield _finding(one, found[0])
 
 

@@ -64,7 +64,7 @@ _WHAT: dict[str, tuple[str, frozenset[str], str]] = {
     ),
     "heated": (
         r"\b(?:heated|cooled|warmed|boils|melts|freezes|melted|boiled|baked?|frozen|chilled)(?: (?:to|at))+ ",
-        frozenset({"temperature", "energy", "angle", "pressure"}), "a temperature",
+        frozenset({"temperature", "energy", "angle", "pressure", "power"}), "a temperature",
     ),
     "stands": (r"\b(?:stands|stood) (?=[^ ]+ (?:tall|high)\b)", frozenset({"length"}), "a height"),
     "capacity": (
