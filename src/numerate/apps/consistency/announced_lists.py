@@ -30,15 +30,15 @@ _LOOSE = re.compile(
     re.IGNORECASE,
 )
 _LOOSE_LEAD = re.compile(
-    r"\b(?:(?:one|two|three|four|five|six|seven|some|many|most|all but \w+|any|each|\d+) of (?:the |its |his |her |their |our )?|at least |up to |more than |over |about |around |first |last |top |between |than |another |other |part |chapter |page |grade |no\. |number |aged? )$",
+    r"\b(?:(?:one|two|three|four|five|six|seven|some|many|most|all but \w+|any|each|\d+) (?:out )?of (?:the |its |his |her |their |our )?|at least |up to |more than |over |about |around |first |last |top |between |than |another |other |part |chapter |page |grade |no\. |number |aged? )$",
     re.IGNORECASE,
 )
 _OPEN = re.compile(r"\b(?:includ\w*|such as|among|e\.g|for example|etc|others|or|respectively|as well as|both|notably|especially)\b", re.IGNORECASE)
-_ANOTHER = re.compile(r"\bfollowing\b|(?<!\bthi)(?<!\bwa)(?<!\bha)(?<!s)s$")
+_ANOTHER = re.compile(r"\bfollowing\b|\b(?:one|two|three|four|five|six|seven|\d+) of\b|(?<!\bthi)(?<!\bwa)(?<!\bha)(?<!s)s$")
 """Between the noun and the list: the list is one of something else."""
 _COLON = re.compile(
     rf"\b(?P<art>(?:the|these|those|its|his|her|their|our|my|all|only|just|of|for|from|with|to|named|are|were|and|by|on|in|has|had|have|at|took|a|following) )?{_N} (?P<adj>(?:[a-z][\w'’-]* ){{0,3}}?)(?P<noun>[a-z][\w'’-]*s|people|men|women|children)\b"
-    rf"(?P<gap>[^:;.!?()\n]{{0,90}}?)(?P<mark>: |, (?=[A-Z][\w’'-]+(?: [A-Z][\w’'-]+)+,? \(?\d)|, (?:namely|that is|i\.e\.),? | \((?=[A-Z])| – | — )(?P<items>(?:[^:;()\n]|\((?:aged )?\d{{1,3}}\)){{6,400}}?)(?P<end>\)|[.;!?](?=\s|$)|$| – | — |,(?= (?:abstained|were|was|are|have|has|had|voted|will|who|all|each)\b))",
+    rf"(?P<gap>[^:;.!?()\n]{{0,90}}?)(?P<mark>: |, (?=[A-Z][\w’'-]+(?: [A-Z][\w’'-]+)*,? \(?\d)|, (?:namely|that is|i\.e\.),? | \((?=[A-Z])| – | — )(?P<items>(?:[^:;()\n]|\((?:aged )?\d{{1,3}}\)){{6,400}}?)(?P<end>\)|[.;!?](?=\s|$)|$| – | — |,(?= (?!and\b|aged\b)[a-z]))",
 )
 _AGE = re.compile(r", (?:aged )?\d{1,3}(?=,|;| and\b|$)|,? \((?:aged )?\d{1,3}\)")
 _SPLIT = re.compile(r", and |, & |; and |, |; | and | & ")
@@ -135,7 +135,7 @@ def _inline(part: str, offset: int) -> Iterator[Finding]:
             continue
         if not had_ages and "namely" not in match["mark"] and "that is" not in match["mark"] and not _are_names(items):
             continue
-        if _ANOTHER.search(match["gap"]) or (match["mark"] == " (" and (len(match["gap"]) > 30 or "," in match["gap"])):
+        if _ANOTHER.search(match["gap"]) or " and a" in match["gap"] or (match["mark"] == " (" and (len(match["gap"]) > 30 or "," in match["gap"])):
             continue
         if match["n"].isdigit() and re.search(r"[A-Z][a-z]*\.? $", part[: match.start("n")]):
             continue  # `Table 4`

@@ -337,5 +337,7 @@ def _counted(sentence: Sentence, match: re.Match[str], counts: set[int]) -> Iter
     real = min(counts, key=lambda each: abs(each - n.value))
     if abs(real - n.value) > 2 or _SOME_OF.search(sentence.text[: n.start - sentence.offset]):
         return
+    if " and a " in match["noun"] + (match.groupdict().get("gap") or ""):
+        return  # `two brothers and a sister: ...`
     message = f"The list has {real} items, not {n.text}."
     yield finding_at("count", n, message, meant=float(real), probability=0.9)

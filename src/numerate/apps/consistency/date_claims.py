@@ -33,7 +33,7 @@ _BEGIN = re.compile(
     re.IGNORECASE,
 )
 _END = re.compile(
-    r"\b(?:clos(?:e|es|ed|ing)|ends?|ended|ending|until|till|through|to|check(?:ing)?[ -]out|returns?|returned|returning|expires?|expired|expiry"
+    r"\b(?:clos(?:e|es|ed|ing)|ends?|ended|ending|until|till|through|check(?:ing)?[ -]out|returns?|returned|returning|expires?|expired|expiry"
     r"|discharged|discharge|deadline|finish\w*|conclud\w+|completed|died|inbound|due back|drop-off|harvested|moved out|end date|back on|leave on"
     r"|terminated|lapses?|accepted on|published)\b",
     re.IGNORECASE,
@@ -129,9 +129,9 @@ def _order(text: str, sentence: Sentence, dates: list[_Date]) -> Iterator[Findin
     words, (a, b) = sentence.text, full
     before, between = words[max(0, a.start - 60) : a.start], words[a.end : b.start]
     begins = [*_BEGIN.finditer(before)]
-    if not begins or not _END.search(between) or len(between) > 90 or _NOT_ORDER.search(words):
+    if not begins or not (_END.search(between) or between.strip() in ("to", "-", "–")) or len(between) > 90 or _NOT_ORDER.search(words):
         return
-    if _END.search(before, begins[-1].end()) or _BEGIN.search(between) and not _END.search(between):
+    if _END.search(before, begins[-1].end()) or _BEGIN.search(between):
         return
     span = b.start + sentence.offset, b.end + sentence.offset
     yield _finding(text, span, f"this is before {words[a.start : a.end]}, when it begins")

@@ -30,7 +30,10 @@ _RATIO = (
 _NAMED = re.compile(
     rf"\b{_RATIO}(?: \([a-z]+\))?(?: (?:of|was|is|for [a-z ]{{1,30}}?(?:was|of))|,|:| ?=)* ?{_X} ?[;,]? ?[(\[] ?{_A}(?: ?[–—-] ?| to |, ?){_B} ?[)\]]"
 )
-_NAMED_IQR = re.compile(rf"\b(?:median|mean)(?: [a-z]+){{0,4}}? {_X}(?: [a-z]+)? ?[;,]? ?[(\[] ?(?:iqr|interquartile range|range)?,?:? ?{_A}(?: ?[–—-] ?| to ){_B} ?[)\]]")
+_NAMED_IQR = re.compile(
+    rf"\b(?:median|mean|average)\b[^.;()]{{0,45}}?{_X}(?: [a-z]+)? ?[;,]? ?[(\[] ?(?:iqr|interquartile range|range|min[-–]max),?:? ?{_A}(?: ?[–—-] ?| to ){_B}(?: [a-z]+)? ?[)\]]"
+)
+_KEPT = re.compile(rf"\b(?:keep|kept|held|maintain(?:ed|s)?|set|stays?|remain(?:s|ed)?)\b[^.;\ue000-\uf8ff]{{0,40}}? between {_A} and {_B}(?! (?:ago|before))")
 _PAGES = re.compile(
     r"(?:\b\d{1,4} ?(?:\(\d{1,4}(?:[-/]\d{1,2})?\))? ?\([12]\d{3}\)[:,;] ?(?:pp?\.? ?)?|\b[12]\d{3};\d{1,4}(?:\(\d{1,3}\))?:"
     r"|\bpp\.? ?|\b[Pp]ages? |\b\d{1,3}\(\d{1,3}\)[:,] ?(?:pp?\.? ?)?|\bvol\. \d+[^;]{0,20}?, (?:pp?\.? ?))"
@@ -48,20 +51,25 @@ _REFERENCE = re.compile(
 )
 _TOLERANCE = re.compile(rf"{slot('c', _VALUE)}(?:,| \()? ?(?:±|\+/-|\+/−|plus or minus|give or take) ?{slot('t', _VALUE)}")
 _LIMITS = re.compile(rf"\b(?:between|from|range[sd]?(?: of| from)?:?|limits(?: of| are)?:?|anything) {_A}(?: ?[–—-] ?| to | and ){_B}|\({_A.replace('<a>', '<e>')}(?: ?[–—-] ?| to ){_B.replace('<b>', '<f>')}\)")
-ESTIMATE_CUES = ("CI", "[", " OR ", " HR ", " RR ", "nterval", "ratio", "IQR", "(HR", "(OR", "(RR", "edian", "ean ", "pp", "ages", "age ", "):", "±", "+/-", "plus or minus", " range", " limit", "UI")
+ESTIMATE_CUES = ("CI", "CrI", "eep ", "kept ", "aintain", " set ", "[", " OR ", " HR ", " RR ", "nterval", "ratio", "IQR", "(HR", "(OR", "(RR", "edian", "ean ", "pp", "ages", "age ", "):", "), ", "±", "+/-", "plus or minus", " range", " limit", "UI")
 
 
 def estimates(sentence: Sentence) -> Iterator[Finding]:
     """All findings of one sentence."""
     text = sentence.text
     yield from _pages(sentence)
-    if len(sentence.quantities) < 3:
+    if len(sentence.quantities) < 2:
         return
     words = sentence.skeleton
     if "ci" in words or "interval" in words or "ratio" in words or "(" in words or "[" in words:
         for pattern in (_CI, _NAMED, _NAMED_IQR):
             for match in pattern.finditer(words):
                 yield from _outside(sentence, match)
+    for match in _KEPT.finditer(words) if " between " in words else ():
+        a, b = sentence.get(match, "a"), sentence.get(match, "b")
+        if _alike(a, b) and a.value > b.value > 0:
+            message = f"The range begins with {a.text}, which is more than its end {b.text}."
+            yield finding_at("range", a, message, others=[b], probability=0.87)
     if " range" in words or " limit" in words or " interval" in words or " band" in words:
         for match in _REFERENCE.finditer(words):
             yield from _reference(sentence, match)
@@ -94,6 +102,8 @@ def _pages(sentence: Sentence) -> Iterator[Finding]:
     for match in _PAGES.finditer(sentence.text):
         a, b = match["a"], match["b"]
         end = b if len(b) >= len(a) else a[: len(a) - len(b)] + b
+        if len(b) < len(a) and len(b) > 2 and int(end) - int(a) > 400:
+            end = b
         if int(a) <= int(end) or (len(b) == 1 and len(a) > 1) or re.match(r" ?[:/]\d", sentence.text[match.end() :]):
             continue
         span = match.start("a") + sentence.offset, match.end("b") + sentence.offset
@@ -149,5 +159,5 @@ def tolerance(sentence: Sentence, behind: Sentence) -> Iterator[Finding]:
 def _alike(one: Quantity, other: Quantity) -> bool:
     """Whether both may have one unit; most ends of an interval leave it out."""
     if one.group == "percent" or other.group == "percent":
-        return one.group == other.group or (one.group == "plain" and False)
+        return one.group == other.group 
     return one.unit is None or other.unit is None or one.comparable(other)

@@ -96,13 +96,30 @@ def _lives_of(group: list[Sentence]) -> Iterator[_Life]:
         for match in _WAS_THEN.finditer(words):
             when = sentence.get(match, "t" if match["t"] else "s")
             age = sentence.get(match, "d" if match["d"] else "e")
+            if re.search(r"\bwho(?:se)?\b", words[max(0, match.start() - 60) : match.start()]):
+                continue
             if when.value > 1900 and _is_age(age) and age.value < 80 and not _of_another(words, match.start()):
                 if when.start != birth.start and (sentence is where or _is_pronoun(sentence)):
                     yield _Life(birth, when, age)
+    yield from _age_then(group, where, birth)
     ages = {age.start: age for _, age in aged if _is_age(age)}
     if len(ages) == 1 and len({each.value for each in died if each.start != birth.start}) == 1:
         when = next(each for each in died if each.start != birth.start)
         yield _Life(birth, when, next(iter(ages.values())))
+
+
+_WAS_WHEN = re.compile(rf"^(?:he|she) was (?:only |just |then |already )?{slot('d', COUNT + UNIT)}(?: years old)? (?:when (?:he|she)|at the time|then)\b")
+
+
+def _age_then(group: list[Sentence], where: Sentence, birth: Quantity) -> Iterator[_Life]:
+    """`In 2011 she moved. She was 26 when she moved.`: the only year of the paragraph beside that of the birth."""
+    times = {each.value: each for part in group for each in part.quantities if each.group in ("year", "date")}
+    others = [each for each in times.values() if each.value != birth.value and each.group == "year"]
+    claims = [(part, match) for part in group if (match := _WAS_WHEN.search(part.skeleton)) is not None]
+    if len(times) == 2 and len(others) == 1 and len(claims) == 1 and claims[0][0] is not where:
+        age = claims[0][0].get(claims[0][1], "d")
+        if _is_age(age) and others[0].start < age.start:
+            yield _Life(birth, others[0], age)
 
 
 def _births(sentence: Sentence) -> Iterator[Quantity]:
@@ -123,7 +140,7 @@ def _is_age(quantity: Quantity) -> bool:
 
 def _of_another(words: str, at: int) -> bool:
     """Whether the clause before a place speaks of another person."""
-    before = words[max(0, at - 60) : at]
+    before = words[max(0, at - 110) : at]
     before = before[max(before.rfind(";"), before.rfind(". ")) + 1 :]
     return RELATIVE.search(before) is not None or _OTHER.search(before) is not None
 

@@ -48,6 +48,7 @@ _SCORE = re.compile(
     rf"|\b(?:won|beat|beats|beating|defeat(?:s|ed|ing)?|lost|final score|edged|downed|thrashed|overcame|finished|ended)\b[^.;\ue000-\uf8ff]{{0,50}}?"
     rf"{slot('c', COUNT)} ?[–—-] ?{slot('f', COUNT)}(?! ?[–—-])"
 )
+_OTHER_GAME = re.compile(r"\b(?:after|since|than|previous\w*|following|aveng\w*|earlier|unlike|another|year|years|month|week|ago|repeat)\b[^.]{0,30}$")
 _IN_GAME = re.compile(r"\b(?:lead|led|leading|trail\w*|half-?time|half|quarter|closed|start|record|season|period|innings|set|aggregate|ahead|series)\b")
 _FINAL = re.compile(
     rf"{slot('d', COUNT)}[ -](?:point|goal|run)[ -](?P<what>margin|win|victory|defeat|loss|triumph|winning margin)\b"
@@ -63,6 +64,7 @@ _OPEN = re.compile(
     r"|interval|respectively|as many as|as much as|at least|up to|more than|total of \S+ (?:and|plus)|plus|rose|fell|increas\w*"
     r"|decreas\w*|declin\w*|grew|gross|operating|net|tax|ebitda|share|minutes? (?:to go|left)|remaining)\b"
 )
+_IF = re.compile(r"\b(?:when|if|once|until|unless|should|must|may|might|would|could|can|whenever|where|allow\w*|need\w*)\b")
 _BETWEEN_TWO = re.compile(
     r"^(?:[^.]{0,45}?)(?:;|\bto\b|\bagainst\b|\bversus\b|\bvs\b|,|\band\b|\bwhile\b|\bwith\b|\bbut\b|\bfrom\b|\bfor\b)"
 )
@@ -93,6 +95,8 @@ def _margin(window: list[Sentence]) -> Iterator[Finding]:
     d, match = next(iter(found.values()))
     if d.hedge or d.value <= 0 or re.match(r" ?(?:to|[–—-]) ?[\ue000-\ue009]", words[match.end("d") :]) or _OPEN.search(words[: match.end() + 12]):
         return
+    if _IF.search(words[max(0, match.start() - 40) : match.start()]) or re.match(r" (?:[a-z]+ )?or (?:more|less)", words[match.end("d") :]):
+        return
     if len(window) > 1 and _OPEN.search(window[0].skeleton):
         return
     pool = [each for part in window for each in part.quantities if each.start < d.start]
@@ -110,6 +114,10 @@ def _margin(window: list[Sentence]) -> Iterator[Finding]:
     ratio = d.value / real if real else 0.0
     if a.group != "percent" and not min(a.value, b.value) / max(a.value, b.value) > 0.2:
         return  # two values of one kind
+    if a.group == "plain" and min(a.value, b.value) < 10:
+        return  # too many small numbers stand near each other
+    if _is_far(window, b, d) and not 0.5 < ratio < 2:
+        return
     if abs(real - d.value) <= slack * 1.01 + 1e-9 or not 1 / 11 < ratio < 11:
         return
     message = f"The difference of {a.text} and {b.text} is {written_like(d, real)}, not {d.text}."
@@ -129,6 +137,8 @@ def _score(window: list[Sentence]) -> Iterator[Finding]:
         return
     d = sentence.get(claims[0], "d" if claims[0]["d"] else "e")
     real = abs(a.value - b.value)
+    if _OTHER_GAME.search(sentence.skeleton[: claims[0].start() + 1]):
+        return
     if d.value == real or not real or a.value > 250 or d.hedge or d.start in (a.start, b.start):
         return
     if re.search(r"\b(?:half|quarter|record|previous|last|first|second|aggregate|average|season|career)\b", sentence.skeleton):
@@ -154,6 +164,12 @@ def _between(window: list[Sentence], a: Quantity, b: Quantity) -> str:
         if part.offset <= a.start and b.end <= part.offset + len(part.text):
             return part.between(a, b)
     return ", " if b.start - a.end < 90 else ""
+
+
+def _is_far(window: list[Sentence], b: Quantity, d: Quantity) -> bool:
+    """Whether another clause or sentence lies between the values and the claim."""
+    last = window[-1]
+    return b.start < last.offset or ";" in last.between(b, d)
 
 
 def _gap_too_far(window: list[Sentence], b: Quantity, d: Quantity) -> bool:

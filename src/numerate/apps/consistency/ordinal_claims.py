@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at
 from numerate.apps.consistency.paragraphs import RELATIVE, paragraphs_of
-from numerate.apps.consistency.quantities import COUNT, ORDINAL, YEAR, slot
+from numerate.apps.consistency.quantities import COUNT, ORDINAL, YEAR, one, slot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ _LISTED = re.compile(rf"{_ITEM}(?:, {_ITEM})*(?:,? and {_ITEM})?(?=[ ,.;)]|$)")
 _PLACE = re.compile(r"\b(?:plac\w*|finish\w*|came|come|took|takes|was|were|is|ended|rank\w*|claim\w*|settled|secured|stood|stands|lies|in|for)\b")
 _OF_FEWER = re.compile(rf"\b(?P<art>the |her |his |its |their |a |finished |came |was |placed )?{_N} (?:out )?of (?:the |only |just |all |his |her |their |its )*{slot('c', COUNT)}(?P<behind>(?: [a-z-]+){{1,2}})")
 _CENTURY_OF = re.compile(
-    rf"\b(?:in|from|of|around|circa|dated|by|since) {slot('y', YEAR)},?(?: \(|(?: (?:i\.e\.|that is|thus|so|and so|still|right|towards?|near|at|in|during|late|early|the|mid|middle|end|beginning|start|turn|second|first|half|of|close|very|just)){{1,8}}) ?(?:the )?(?:early |late |mid-?)?{_N}[ -]century"
+    rf"\b(?:in|from|of|around|circa|dated|by|since) {slot('y', YEAR)},?(?: \(|(?: (?:i\.e\.|that is|thus|so|and so|still|right|towards?|near|at|in|during|late|early|the|mid|middle|end|beginning|start|turn|second|first|{one(ORDINAL)}|half|of|close|very|just)){{1,8}}) ?(?:the )?(?:early |late |mid-?)?{_N}[ -]century"
 )
 _BUILT = re.compile(
     r"\b(?:built|erected|constructed|completed|begun|founded|painted|written|composed|dates? (?:from|back to)|dating from|consecrated|made|carved|cast"
@@ -159,6 +159,8 @@ def _anniversaries(group: list[Sentence]) -> Iterator[Finding]:
             words = " ".join(part.skeleton for part in window)
             if len(years) < 2:
                 continue
+            if len(window) > 1 and (_begun_in(window) != min(years) or claims[0].start() and _WHOSE.search(sentence.skeleton[: claims[0].start()])):
+                continue
             if len(years) > 2 or not _BEGUN.search(words) or _OTHER_YEAR.search(words) or RELATIVE.search(words):
                 break
             real = max(years) - min(years)
@@ -169,6 +171,20 @@ def _anniversaries(group: list[Sentence]) -> Iterator[Finding]:
             message = f"From {min(years)} to {max(years)} are {real} years, not {n.text}."
             yield finding_at("ordinal", n, message, meant=float(real), probability=0.88)
             break
+
+
+_WHOSE = re.compile(r"['’]s (?:[a-z]+ )?$")
+
+
+def _begun_in(window: list[Sentence]) -> int | None:
+    """The one year in which something is said to have begun."""
+    found = set()
+    for part in window:
+        for each in part.quantities:
+            before = part.text[max(0, each.start - part.offset - 40) : each.start - part.offset].lower()
+            if _year_of(each) is not None and _BEGUN.search(before):
+                found.add(_year_of(each))
+    return found.pop() if len(found) == 1 else None
 
 
 def _is_today(window: list[Sentence], last: int) -> bool:

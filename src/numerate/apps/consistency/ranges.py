@@ -236,7 +236,7 @@ class Ranges(Rule):
             low, high = (
                 [sentence.get(match, "q") for match in pattern.finditer(skeleton)] for pattern in (_LEAST, _MOST)
             )
-            if len(low) == len(high) == 1 and _same(low[0], high[0]) and low[0].value > high[0].value > 0:
+            if len(low) == len(high) == 1 and (_same(low[0], high[0]) or _shares(low[0], high[0])) and low[0].value > high[0].value > 0:
                 message = f"The lowest value {low[0].text} is more than the highest, {high[0].text}."
                 yield finding_at("range", low[0], message, others=high, probability=0.9)
         for match in _DATES.finditer(skeleton) if skeleton.count(DATED) > 1 else ():
@@ -337,6 +337,11 @@ class Ranges(Rule):
             return  # another quantity
         message = f"{x.text} lies outside of {what} from {a.text} to {b.text}."
         yield finding_at("range", x, message, others=[a, b], probability=0.9)
+
+
+def _shares(low: Quantity, high: Quantity) -> bool:
+    """`the minimum at 80 and the maximum at 65 beats per minute`"""
+    return low.unit is None and low.group == "plain" and high.group == "unit" and low.start < high.start < low.end + 30
 
 
 def _is_early(a: Quantity, b: Quantity) -> bool:

@@ -121,6 +121,8 @@ def _years(window: list[Sentence]) -> Iterator[Finding]:
     if b.start < last.offset or RELATIVE.search(head) or re.match(r"(?:He|She|It|They|After|In|The|Its|His|Her)\b", last.text) is None:
         return
     d = last.get(claims[0], "d")
+    if re.match(r"[^.;\ue000-\uf8ff]{0,40}\band (?:another |a further )?[\ue000-\ue009]", last.skeleton[claims[0].end("d") :]):
+        return  # a part of the time
     if d.unit not in (None, "year") or d.hedge or d.value != int(d.value) or d.value < 2:
         return
     real = b.value - a.value

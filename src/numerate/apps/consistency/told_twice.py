@@ -39,7 +39,7 @@ _CHANGED = re.compile(
 )
 _CONTRASTED = re.compile(
     r"\b(?:from|increas\w*|decreas\w*|reduc\w*|rais(?:ed|es|ing)|rose|fell|compared|previous\w*|former\w*|earlier|originally|initial\w*|instead|another|versus|vs"
-    r"|whereas|than|moved|changed?|postponed|revised|corrected|other|others|each|per|budgeted|planned|estimated|forecast|expected|remaining|target\w*|up|down"
+    r"|whereas|than|neighbou?ring|adjacent|adjoining|nearby|rival|sister|second|third|moved|changed?|postponed|revised|corrected|other|others|each|per|budgeted|planned|estimated|forecast|expected|remaining|target\w*|up|down"
     r"|between|average|median|excluding|only|against|of these|of them|of which)\b"
 )
 """Words that tell two quantities apart, next to one of them."""
@@ -49,6 +49,11 @@ _SAME = re.compile(r"\b(?:continu\w*|same|current|unchanged|maintain\w*|remains?
 _DRUG_CHANGE = re.compile(r"\b(?:increas\w*|decreas\w*|reduc\w*|rais\w*|titrat\w*|up to|switch\w*|chang\w*|from|stepped|doubl\w*|halv\w*|then|taper\w*|adjust\w*|lower\w*|cut|add|start\w*|instead)\b")
 _ADJECTIVES = frozenset(["tall", "long", "high", "wide", "deep", "were", "with", "said", "says"])
 _BEHIND = re.compile(r"\b(?:than|compared|instead|other|others|more|fewer|less|another|versus|vs)\b")
+_OTHER_THING = re.compile(r"\b(?:an?other|other|second|third|next|older|newer|former|latter|sister|neighbou?ring|nearby)\b")
+_MARKET = re.compile(
+    r"\b(?:previous\w*|earlier|narrow\w*|widen\w*|higher|lower|rose|fell|risen|fallen|range|per|a share|clos(?:ed|ing)|each|following|gallon|barrel|bid)\b"
+)
+"""Words of prices and rates, of which a text has many that are like each other."""
 WINDOW = 12
 
 
@@ -124,7 +129,7 @@ def _told(sentences: Sequence[Sentence], index: int, quantity: Quantity, headlin
         _stem(word) for word in words if word[0].isupper() and not re.search(rf"(?:^|[.:!?] ){re.escape(word)}", sentence.text)
     )
     nouns = [each for each in (_noun(behind.split(",")[0].split("(")[0].split(), True), _noun(re.split(r"[.;:(]", before)[-1].split(), False)) if each]
-    seen[quantity.start] = _Told(quantity, index, stems, names, frozenset(nouns), f"{before.lower()} {behind.lower()}", _CONTRASTED.search(before[-24:].lower()) is not None or _BEHIND.search(behind[:24].lower()) is not None, is_headline)
+    seen[quantity.start] = _Told(quantity, index, stems, names, frozenset(nouns), f"{before.lower()} {behind.lower()}", _CONTRASTED.search(before[-30:].lower()) is not None or _OTHER_THING.search(before.lower()) is not None or _BEHIND.search(behind[:24].lower()) is not None, is_headline)
     return seen[quantity.start]
 
 
@@ -148,15 +153,16 @@ def _are_one(one: _Told, other: _Told) -> bool:
     a, b = one.quantity, other.quantity
     if a.hedge or b.hedge or (one.names - other.names and other.names - one.names):
         return False
-    is_sure = _digits(a) > 3 or one.is_headline or (a.group == "unit" and one.near & other.near and _digits(a) > 2)
+    shared, near = len(one.stems & other.stems), _are_near(one, other)
+    is_sure = (near and shared > 1 and a.group in ("unit", "money")) or (_digits(a) > 3 and (a.group != "plain" or a.value == int(a.value))) or one.is_headline or (a.group == "unit" and near and _digits(a) > 2)
     if any(each.is_contrasted or (not is_sure and _CHANGED.search(each.context)) for each in (one, other)):
+        return False
+    if a.group in ("unit", "money") and not one.is_headline and any(_MARKET.search(each.context) for each in (one, other)):
         return False
     years = [set(re.findall(r"\b[12]\d{3}\b", each.context)) for each in (one, other)]
     if years[0] and years[1] and years[0] != years[1]:
         return False
     digits = _digits(a)
-    shared = len(one.stems & other.stems)
-    near = bool(one.near & other.near)
     is_scaled = _mantissa(a.value) == _mantissa(b.value)
     if is_scaled:
         return digits > 1 and (shared > 2 or (near and shared > 1)) and (a.group != "plain" or digits > 2)
@@ -164,10 +170,21 @@ def _are_one(one: _Told, other: _Told) -> bool:
         return shared > 1 or near or (shared == 1 and a.value >= 1000)
     if digits == 3:
         return shared > 2 or (near and (shared > 1 or a.group in ("unit", "money")) and not _is_time(a))
-    return (near and a.group in ("unit", "money") and not _is_time(a)) or (one.is_headline and shared > 1)
+    is_named = "-" in a.text + b.text or (a.group == "money" and shared > 1)
+    return (near and is_named and a.group in ("unit", "money") and not _is_time(a)) or (one.is_headline and (shared > 1 or near))
+
+
+def _are_near(one: _Told, other: _Told) -> bool:
+    """Whether the same noun stands beside both, or that of `the 69-metre tower` in the words around the other."""
+    if one.near & other.near:
+        return True
+    return any("-" in mine.quantity.text and mine.near & yours.stems for mine, yours in ((one, other), (other, one)))
 
 
 def _digits(quantity: Quantity) -> int:
+    """Digits that tell: 4 of 1,260 and 2 of 1,200."""
+    if quantity.value >= 1000 and quantity.value % 100 and quantity.group == "plain":
+        return len(str(int(quantity.value)))
     return len(f"{quantity.value:.10g}".partition("e")[0].replace(".", "").strip("0"))
 
 

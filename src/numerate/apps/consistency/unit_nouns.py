@@ -35,7 +35,7 @@ class _Row(NamedTuple):
 
 
 def _row(cues: str, pattern: str, wrong: str, what: str) -> _Row:
-    return _Row(tuple(cues.split("|")), re.compile(pattern), frozenset(wrong.split()), what)
+    return _Row(tuple(cues.lower().split("|")), re.compile(pattern), frozenset(wrong.split()), what)
 
 
 _ROWS = (
@@ -52,7 +52,7 @@ _ROWS = (
          "volume mass speed temperature energy power pressure voltage frequency", "an area"),
     _row("gust|wind|breeze", rf"\b(?:gusts?|gusting|wind speeds?|sustained winds|winds?)(?: [a-z]+){{0,3}}?(?: (?:of|reach\w*|hit\w*|up to|to|at|topp\w+|blew|peak\w*|exceed\w*|averag\w*|record\w*|measur\w*|clocked))+ {_HEDGE}{_Q}(?! (?:above|high|altitude|height))",
          "pressure mass area volume temperature energy voltage concentration", "a wind speed"),
-    _row("power", rf"\b(?:rated|peak|maximum|max\.|engine|installed|motor|nominal|heating|cooling|output|electric|electrical|thermal|charging|its|a) power(?: output| rating)?{_IS}{_HEDGE}{_Q}{_END}(?! ?(?:a|per|each|every) )",
+    _row("power", rf"\b(?:rated|peak|maximum|max\.|engine|installed|motor|nominal|heating|cooling|output|electric|electrical|thermal|charging|its|a) power(?: output| rating)?{_IS}{_HEDGE}{_Q}(?! ?(?:a|per|each|every) )",
          "energy volume temperature area length", "a power"),
     _row("rated", rf"\b(?:motor|engine|heater|kettle|boiler|pump|panels?|turbine|inverter|generator|oven|drill|charger|lamp|bulb)[a-z ,]{{0,20}}? rated at {_HEDGE}{_Q}(?! ?(?:a|per|/) )",
          "energy mass volume temperature area length", "a power"),
@@ -60,6 +60,7 @@ _ROWS = (
          "power mass volume temperature length area", "an amount of energy"),
     _row("onsumption", rf"\b(?:energy|electricity|power)(?: [a-z]+)? consumption{_IS}{_HEDGE}{_Q}",
          "mass temperature length area speed", "an amount of energy"),
+    _row("temp", rf"\b(?:temp\.?|body temperature){_IS}{_HEDGE}{_Q}", "pressure concentration mass length frequency volume", "a temperature"),
     _row("HR |eart rate|ulse", rf"\b(?:hr|heart rate|resting heart rate|pulse(?: rate)?){_IS}{_HEDGE}{_Q}", "concentration pressure temperature length mass volume area", "a heart rate"),
     _row("RR |espiratory rate|reathing rate", rf"\b(?:rr|respiratory rate|breathing rate|resp\. rate){_IS}{_HEDGE}{_Q}", "concentration pressure temperature length mass area", "a breathing rate"),
     _row("BP |lood pressure|systolic", rf"\b(?:bp|blood pressure|systolic(?: pressure)?|diastolic(?: pressure)?){_IS}{_HEDGE}(?:[\ue000][\ue100-\uf8ff] ?/ ?)?{_Q}", "concentration temperature mass volume area speed frequency energy", "a blood pressure"),
@@ -94,7 +95,7 @@ _WHOLE_BABY = {"kg": (0.4, 8.0), "g": (300.0, 8000.0), "lb": (1.0, 18.0)}
 
 def unit_nouns(sentence: Sentence) -> Iterator[Finding]:
     """Units that cannot measure what they stand beside."""
-    text, words = sentence.text, sentence.skeleton
+    text, words = sentence.text.lower(), sentence.skeleton
     for cues, pattern, wrong, what in _ROWS:
         if not any(cue in text for cue in cues):
             continue
