@@ -1,4 +1,4 @@
-"""Counts before a list of another length: bullets and numbered lines, lists of names with ages, `A, B and C are the four ...`."""
+"""Counts before a list of another length: bullets, numbered lines, lists of names, `A, B and C are the four ...`."""
 
 from __future__ import annotations
 
@@ -16,37 +16,63 @@ __all__ = ["announced_lists"]
 
 _WORDS = {
     word: index
-    for index, word in enumerate("two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen".split(), 2)
+    for index, word in enumerate(
+        "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen".split(),  # noqa: SIM905
+        2,
+    )
 }
 _N = rf"(?P<n>{'|'.join(sorted(_WORDS, key=len, reverse=True))}|1[0-9]|[2-9])"
 _ITEM = re.compile(r"^(?P<indent>[ \t]*)(?P<mark>[-*•–+◦▪]|\(?(?:\d{1,2}|[a-h])[.)]|\[[ x]\])[ \t]+(?P<body>\S.*)$")
 _LEAD = re.compile(
-    rf"\b{_N}(?: (?!hours?\b|minutes?\b|days?\b|weeks?\b|months?\b|years?\b|per\b|euros?\b|dollars?\b)[a-z][\w'’-]*){{0,3}}? (?P<noun>[a-z][\w'’-]*s|people|men|women|children|criteria)\b(?P<gap>[^:.!?\n]{{0,80}}):$",
+    rf"\b{_N}(?: (?!hours?\b|minutes?\b|days?\b|weeks?\b|months?\b|years?\b|per\b|euros?\b"
+    r"|dollars?\b)[a-z][\w'’-]*){0,3}? (?P<noun>[a-z][\w'’-]*s|people|men|women|children"
+    r"|criteria)\b(?P<gap>[^:.!?\n]{0,80}):$",
     re.IGNORECASE,
 )
 _LOOSE = re.compile(
-    r"\b(?:includ\w*|such as|among|e\.g|for example|of the|of these|of our|of them|at least|up to|or more|one of|any|some|choose|pick|select|between|either|over"
-    r"|more than|per|each|every|about|around|first|last|next|top|minimum|maximum|another|other|main|per cent|%|hours|minutes|days|from|was|ago)\b",
+    r"\b(?:includ\w*|such as|among|e\.g|for example|of the|of these|of our|of them|at least|up to"
+    r"|or more|one of|any|some|choose|pick|select|between|either|over"
+    r"|more than|per|each|every|about|around|first|last|next|top|minimum|maximum|another|other|main"
+    r"|per cent|%|hours|minutes|days|from|was|ago)\b",
     re.IGNORECASE,
 )
 _LOOSE_LEAD = re.compile(
-    r"\b(?:(?:one|two|three|four|five|six|seven|some|many|most|all but \w+|any|each|\d+) (?:out )?of (?:the |its |his |her |their |our )?|at least |up to |more than |over |about |around |first |last |top |between |than |another |other |part |chapter |page |grade |no\. |number |aged? )$",
+    r"\b(?:(?:one|two|three|four|five|six|seven|some|many|most|all but \w+|any|each"
+    r"|\d+) (?:out )?of (?:the |its |his |her |their |our )?|at least |up to |more than |over |about "
+    r"|around |first |last |top |between |than |another |other |part |chapter |page |grade |no\. "
+    r"|number |aged? )$",
     re.IGNORECASE,
 )
-_OPEN = re.compile(r"\b(?:includ\w*|such as|among|e\.g|for example|etc|others|or|respectively|as well as|both|notably|especially)\b", re.IGNORECASE)
-_ANOTHER = re.compile(r"\bfollowing\b|\b(?:one|two|three|four|five|six|seven|\d+) of\b|(?<!\bthi)(?<!\bwa)(?<!\bha)(?<!s)s$")
+_OPEN = re.compile(
+    r"\b(?:includ\w*|such as|among|e\.g|for example|etc|others|or|respectively|as well as|both|notably|especially)\b",
+    re.IGNORECASE,
+)
+_ANOTHER = re.compile(
+    r"\bfollowing\b|\b(?:one|two|three|four|five|six|seven|\d+) of\b|(?<!\bthi)(?<!\bwa)(?<!\bha)(?<!s)s$"
+)
 """Between the noun and the list: the list is one of something else."""
 _COLON = re.compile(
-    rf"\b(?P<art>(?:the|these|those|its|his|her|their|our|my|all|only|just|of|for|from|with|to|named|are|were|and|by|on|in|has|had|have|at|took|a|following) )?{_N} (?P<adj>(?:[a-z][\w'’-]* ){{0,3}}?)(?P<noun>[a-z][\w'’-]*s|people|men|women|children)\b"
-    rf"(?P<gap>[^:;.!?()\n]{{0,90}}?)(?P<mark>: |, (?=[A-Z][\w’'-]+(?: [A-Z][\w’'-]+)*,? \(?\d)|, (?:namely|that is|i\.e\.),? | \((?=[A-Z])| – | — )(?P<items>(?:[^:;()\n]|\((?:aged )?\d{{1,3}}\)){{6,400}}?)(?P<end>\)|[.;!?](?=\s|$)|$| – | — |,(?= (?!and\b|aged\b)[a-z]))",
+    r"\b(?P<art>(?:the|these|those|its|his|her|their|our|my|all|only|just|of|for|from|with|to|named"
+    rf"|are|were|and|by|on|in|has|had|have|at|took|a|following) )?{_N} (?P<adj>(?:[a-z][\w'’-]* "
+    r"){0,3}?)(?P<noun>[a-z][\w'’-]*s|people|men|women|children)\b"
+    r"(?P<gap>[^:;.!?()\n]{0,90}?)(?P<mark>: |, (?=[A-Z][\w’'-]+(?: [A-Z][\w’'-]+)*,? \(?\d)"
+    r"|, (?:namely|that is|i\.e\.),? | \((?=[A-Z])| – | — )(?P<items>(?:[^:;()\n]"
+    r"|\((?:aged )?\d{1,3}\)){6,400}?)(?P<end>\)|[.;!?](?=\s|$)|$| – | — |,(?= (?!and\b"
+    r"|aged\b)[a-z]))",
 )
 _AGE = re.compile(r", (?:aged )?\d{1,3}(?=,|;| and\b|$)|,? \((?:aged )?\d{1,3}\)")
 _SPLIT = re.compile(r", and |, & |; and |, |; | and | & ")
 _ARE_ALL = re.compile(
-    rf"(?:^|[.!?] )(?P<items>[A-Z][\w’'.-]*(?: [A-Z][\w’'.-]*){{0,2}}(?:, [A-Z][\w’'.-]*(?: [A-Z][\w’'.-]*){{0,2}})+,? and [A-Z][\w’'.-]*(?: [A-Z][\w’'.-]*){{0,2}})"
-    rf" (?:are|were|make up|made up|form|formed|complete|completed|round out|will be|became) (?P<all>the|all|its|their|our|her|his) {_N} (?P<noun>(?:[a-z]+ ){{0,2}}[a-z]+s|men|women|people)\b"
+    r"(?:^|[.!?] )(?P<items>[A-Z][\w’'.-]*(?: [A-Z][\w’'.-]*){0,2}(?:, [A-Z][\w’'.-]*(?: "
+    r"[A-Z][\w’'.-]*){0,2})+,? and [A-Z][\w’'.-]*(?: [A-Z][\w’'.-]*){0,2})"
+    r" (?:are|were|make up|made up|form|formed|complete|completed|round out|will be"
+    rf"|became) (?P<all>the|all|its|their|our|her|his) {_N} (?P<noun>(?:[a-z]+ ){{0,2}}[a-z]+s|men"
+    r"|women|people)\b"
 )
-_BOTH = re.compile(r"\b[Bb]oth (?P<items>[A-Z][\w’'.-]*(?: [A-Z][\w’'.-]*)?, [A-Z][\w’'.-]*(?: [A-Z][\w’'.-]*)?,? and [A-Z][\w’'.-]*(?: [A-Z][\w’'.-]*)?) (?:are|were|have|had|said|voted|won|finished|played)\b")
+_BOTH = re.compile(
+    r"\b[Bb]oth (?P<items>[A-Z][\w’'.-]*(?: [A-Z][\w’'.-]*)?, [A-Z][\w’'.-]*(?: [A-Z][\w’'.-]*)?,? "
+    r"and [A-Z][\w’'.-]*(?: [A-Z][\w’'.-]*)?) (?:are|were|have|had|said|voted|won|finished|played)\b"
+)
 
 
 def announced_lists(document: Document) -> Iterator[Finding]:
@@ -103,7 +129,10 @@ def _items_behind(lines: list[str]) -> int:
         if match is None and re.match(r" \S", line) and (kind in ("", " ")):
             depth, mark = 1, " "  # an asterisk that the reader of Markdown took away
         elif match is not None:
-            depth, mark = len(match["indent"].expandtabs(4)), "1" if match["mark"].strip("().").isdigit() else match["mark"][:1]
+            depth, mark = (
+                len(match["indent"].expandtabs(4)),
+                "1" if match["mark"].strip("().").isdigit() else match["mark"][:1],
+            )
         elif line.startswith(("  ", "\t")) and count:
             blank = 0
             continue  # the item goes on
@@ -131,11 +160,20 @@ def _inline(part: str, offset: int) -> Iterator[Finding]:
         if match["mark"] != ": " or had_ages:
             items = _AGE.sub("", items)
         lead = part[max(0, match.start() - 25) : match.start("items")]
-        if _LOOSE_LEAD.search(part[max(0, match.start() - 25) : match.start("n")]) or _OPEN.search(lead) or _OPEN.search(match["items"]) or re.search(r"\d", items):
+        if (
+            _LOOSE_LEAD.search(part[max(0, match.start() - 25) : match.start("n")])
+            or _OPEN.search(lead)
+            or _OPEN.search(match["items"])
+            or re.search(r"\d", items)
+        ):
             continue
         if not had_ages and "namely" not in match["mark"] and "that is" not in match["mark"] and not _are_names(items):
             continue
-        if _ANOTHER.search(match["gap"]) or " and a" in match["gap"] or (match["mark"] == " (" and (len(match["gap"]) > 30 or "," in match["gap"])):
+        if (
+            _ANOTHER.search(match["gap"])
+            or " and a" in match["gap"]
+            or (match["mark"] == " (" and (len(match["gap"]) > 30 or "," in match["gap"]))
+        ):
             continue
         if match["n"].isdigit() and re.search(r"[A-Z][a-z]*\.? $", part[: match.start("n")]):
             continue  # `Table 4`
@@ -152,7 +190,13 @@ def _inline(part: str, offset: int) -> Iterator[Finding]:
             yield _finding(match, offset, said, min(counted))
     for match in _BOTH.finditer(part):
         span = match.start() + offset, match.start() + 4 + offset
-        yield Finding(rule="count", message="The list behind 'both' has 3 items.", written=part[match.start() : match.start() + 4], span=span, probability=0.87)
+        yield Finding(
+            rule="count",
+            message="The list behind 'both' has 3 items.",
+            written=part[match.start() : match.start() + 4],
+            span=span,
+            probability=0.87,
+        )
 
 
 def _are_names(items: str) -> bool:
@@ -163,7 +207,7 @@ def _are_names(items: str) -> bool:
 def _count(items: str) -> set[int]:
     """How many items a list may have: `Trinidad and Tobago` may be one."""
     items = items.strip(" ,")
-    if not re.search(r" and | & ", items) or "," not in items and ";" not in items and items.count(" and ") > 1:
+    if not re.search(r" and | & ", items) or ("," not in items and ";" not in items and items.count(" and ") > 1):
         return set()
     if ";" in items:
         found = [each for each in re.split(r"; ?", items) if each]
@@ -183,4 +227,11 @@ def _count(items: str) -> set[int]:
 def _finding(match: re.Match[str], offset: int, said: int, real: int) -> Finding:
     span = match.start("n") + offset, match.end("n") + offset
     message = f"The list has {real} items, not {match['n']}."
-    return Finding(rule="count", message=message, written=match["n"], span=span, probability=0.88, evidence={"value": said, "expected": real})
+    return Finding(
+        rule="count",
+        message=message,
+        written=match["n"],
+        span=span,
+        probability=0.88,
+        evidence={"value": said, "expected": real},
+    )

@@ -18,29 +18,39 @@ if TYPE_CHECKING:
 __all__ = ["date_claims"]
 
 _DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
-_DAY = r"(?P<w>Mon(?:day)?|Tue(?:s(?:day)?)?|Wed(?:nesday)?|Thu(?:r(?:s(?:day)?)?)?|Fri(?:day)?|Sat(?:urday)?|Sun(?:day)?)\b"
+_DAY = (
+    r"(?P<w>Mon(?:day)?|Tue(?:s(?:day)?)?|Wed(?:nesday)?|Thu(?:r(?:s(?:day)?)?)?|Fri(?:day)?"
+    r"|Sat(?:urday)?|Sun(?:day)?)\b"
+)
 _BEFORE = re.compile(rf"\b{_DAY}\.?(?:,|:| the| \()*[ (]$")
 _AFTER = re.compile(
-    rf",? ?\(?(?:which (?:is|was|will be|falls on|fell on) an? |that is,? an? |(?:is|was|falls on|fell on|will be|it was)? ?an? )?"
+    r",? ?\(?(?:which (?:is|was|will be|falls on|fell on) an? |that is,? an? |(?:is|was|falls on"
+    r"|fell on|will be|it was)? ?an? )?"
     rf"(?:the )?{_DAY}(?! (?:the )?(?:\d|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec))"
 )
 _ISO = re.compile(r"(?<![\w./:-])([12]\d{3})-(\d{2})-(\d{2})(?![\w/-]|\.\d)")
 _SLASHED = re.compile(r"(?<![\w./-])(\d{1,2})([/.])(\d{1,2})\2((?:19|20)\d\d)(?![\w/-]|\.\d)")
 _BEGIN = re.compile(
-    r"\b(?:opens?|opened|opening|starts?|started|begins?|began|from|runs? from|check(?:ing)?[ -]in|departs?|departure|depart(?:ing|ed)|leav(?:e|es|ing)"
-    r"|effective|commenc\w+|issued|admitted|admission|arriv(?:e|es|al|ing|ed)|outbound|valid from|launch\w*|born|placed|ordered|received|submitted"
+    r"\b(?:opens?|opened|opening|starts?|started|begins?|began|from|runs? from|check(?:ing)?[ -]in"
+    r"|departs?|departure|depart(?:ing|ed)|leav(?:e|es|ing)"
+    r"|effective|commenc\w+|issued|admitted|admission|arriv(?:e|es|al|ing|ed)|outbound|valid from"
+    r"|launch\w*|born|placed|ordered|received|submitted"
     r"|picked up|pick-up|collection|signed|hired|planted|sown|start date|moved in|booked from)\b",
     re.IGNORECASE,
 )
 _END = re.compile(
-    r"\b(?:clos(?:e|es|ed|ing)|ends?|ended|ending|until|till|through|check(?:ing)?[ -]out|returns?|returned|returning|expires?|expired|expiry"
-    r"|discharged|discharge|deadline|finish\w*|conclud\w+|completed|died|inbound|due back|drop-off|harvested|moved out|end date|back on|leave on"
+    r"\b(?:clos(?:e|es|ed|ing)|ends?|ended|ending|until|till|through|check(?:ing)?[ -]out|returns?"
+    r"|returned|returning|expires?|expired|expiry"
+    r"|discharged|discharge|deadline|finish\w*|conclud\w+|completed|died|inbound|due back|drop-off"
+    r"|harvested|moved out|end date|back on|leave on"
     r"|terminated|lapses?|accepted on|published)\b",
     re.IGNORECASE,
 )
 _NOT_ORDER = re.compile(
-    r"\b(?:previous|last year|earlier|before|after|originally|postponed|moved|rescheduled|brought forward|instead|following|extended|since|already"
-    r"|unlike|amended|revised|replac\w+|back to|second|again|re-?opened|another|next|financial|other|prior|as of|compared|restated|reviewed)\b",
+    r"\b(?:previous|last year|earlier|before|after|originally|postponed|moved|rescheduled"
+    r"|brought forward|instead|following|extended|since|already"
+    r"|unlike|amended|revised|replac\w+|back to|second|again|re-?opened|another|next|financial|other"
+    r"|prior|as of|compared|restated|reviewed)\b",
     re.IGNORECASE,
 )
 
@@ -129,7 +139,12 @@ def _order(text: str, sentence: Sentence, dates: list[_Date]) -> Iterator[Findin
     words, (a, b) = sentence.text, full
     before, between = words[max(0, a.start - 60) : a.start], words[a.end : b.start]
     begins = [*_BEGIN.finditer(before)]
-    if not begins or not (_END.search(between) or between.strip() in ("to", "-", "–")) or len(between) > 90 or _NOT_ORDER.search(words):
+    if (
+        not begins
+        or not (_END.search(between) or between.strip() in ("to", "-", "–"))
+        or len(between) > 90
+        or _NOT_ORDER.search(words)
+    ):
         return
     if _END.search(before, begins[-1].end()) or _BEGIN.search(between):
         return

@@ -1,4 +1,4 @@
-"""Estimates outside of their interval, page ranges that run backwards, tolerances and values said to be out of range."""
+"""Estimates outside of their interval, pages that run backwards, tolerances and values said to be out of range."""
 
 from __future__ import annotations
 
@@ -20,38 +20,89 @@ _VALUE = COUNT + MONEY + UNIT + PERCENT
 _X, _A, _B = (slot(name, _VALUE) for name in "xab")
 _TO = r"(?: ?[–—−-] ?| to |, ?|; ?| and )"
 _LEVEL = rf"(?:(?:with )?(?:an? |the )?(?:associated )?[{PERCENT}][\ue100-\uf8ff][ -])?"
-_KIND = r"(?:ci|c\.i\.|cri|confidence (?:interval|limits|bounds)|credible interval|uncertainty interval|ui|hdi|bca ci)s?"
+_KIND = (
+    r"(?:ci|c\.i\.|cri|confidence (?:interval|limits|bounds)|credible interval|uncertainty interval|ui|hdi|bca ci)s?"
+)
 _IS = r"(?:,|:| ?=|;| was| is| of| from| between| ranging from|\))* ?[(\[{]? ?"
 _CI = re.compile(rf"{_X} ?[;,:]? ?[(\[{{]? ?{_LEVEL}{_KIND}{_IS}{_A}{_TO}{_B}")
 _RATIO = (
-    r"(?:hazard ratio|odds ratio|risk ratio|rate ratio|relative risk|prevalence ratio|incidence rate ratio|mean difference"
+    r"(?:hazard ratio|odds ratio|risk ratio|rate ratio|relative risk|prevalence ratio"
+    r"|incidence rate ratio|mean difference"
     r"|risk difference|a?hr|a?or|a?rr|irr|smd|md|wmd|β|beta|effect size|slope|coefficient)s?"
 )
 _NAMED = re.compile(
-    rf"\b{_RATIO}(?: \([a-z]+\))?(?: (?:of|was|is|for [a-z ]{{1,30}}?(?:was|of))|,|:| ?=)* ?{_X} ?[;,]? ?[(\[] ?{_A}(?: ?[–—-] ?| to |, ?){_B} ?[)\]]"
+    rf"\b{_RATIO}(?: \([a-z]+\))?(?: (?:of|was|is|for [a-z ]{{1,30}}?(?:was|of))|,|:"
+    rf"| ?=)* ?{_X} ?[;,]? ?[(\[] ?{_A}(?: ?[–—-] ?| to |, ?){_B} ?[)\]]"
 )
 _NAMED_IQR = re.compile(
-    rf"\b(?:median|mean|average)\b[^.;()]{{0,45}}?{_X}(?: [a-z]+)? ?[;,]? ?[(\[] ?(?:iqr|interquartile range|range|min[-–]max),?:? ?{_A}(?: ?[–—-] ?| to ){_B}(?: [a-z]+)? ?[)\]]"
+    rf"\b(?:median|mean|average)\b[^.;()]{{0,45}}?{_X}(?: [a-z]+)? ?[;,]? ?[(\[] ?(?:iqr"
+    rf"|interquartile range|range|min[-–]max),?:? ?{_A}(?: ?[–—-] ?| to ){_B}(?: [a-z]+)? ?[)\]]"
 )
-_KEPT = re.compile(rf"\b(?:keep|kept|held|maintain(?:ed|s)?|set|stays?|remain(?:s|ed)?)\b[^.;\ue000-\uf8ff]{{0,40}}? between {_A} and {_B}(?! (?:ago|before))")
+_KEPT = re.compile(
+    r"\b(?:keep|kept|held|maintain(?:ed|s)?|set|stays?|remain(?:s"
+    rf"|ed)?)\b[^.;\ue000-\uf8ff]{{0,40}}? between {_A} and {_B}(?! (?:ago|before))"
+)
 _PAGES = re.compile(
-    r"(?:\b\d{1,4} ?(?:\(\d{1,4}(?:[-/]\d{1,2})?\))? ?\([12]\d{3}\)[:,;] ?(?:pp?\.? ?)?|\b[12]\d{3};\d{1,4}(?:\(\d{1,3}\))?:"
+    r"(?:\b\d{1,4} ?(?:\(\d{1,4}(?:[-/]\d{1,2})?\))? ?\([12]\d{3}\)[:,;] ?(?:pp?\.? ?)?"
+    r"|\b[12]\d{3};\d{1,4}(?:\(\d{1,3}\))?:"
     r"|\bpp\.? ?|\b[Pp]ages? |\b\d{1,3}\(\d{1,3}\)[:,] ?(?:pp?\.? ?)?|\bvol\. \d+[^;]{0,20}?, (?:pp?\.? ?))"
     r"(?P<a>[1-9]\d{0,4})(?:[–—-]{1,2}| to )(?P<b>[1-9]\d{0,4})(?![\w–—-]|\.\d)"
 )
-_STATED = r"(?:(?:normal|reference|target|therapeutic|recommended|permitted|acceptable|allowed|safe|usual|healthy|expected|specified|desired)(?: [a-z]+)? )*"
-_ADJECTIVE = r"\b(?:normal|reference|target|therapeutic|recommended|permitted|acceptable|allowed|safe|healthy|specified|limits?)\b"
+_STATED = (
+    r"(?:(?:normal|reference|target|therapeutic|recommended|permitted|acceptable|allowed|safe|usual"
+    r"|healthy|expected|specified|desired)(?: [a-z]+)? )*"
+)
+_ADJECTIVE = (
+    r"\b(?:normal|reference|target|therapeutic|recommended|permitted|acceptable|allowed|safe|healthy"
+    r"|specified|limits?)\b"
+)
 _WHERE = (
     r"(?P<where>(?:well |just |slightly |far |clearly |comfortably |still |i\.e\. |that is )*"
     r"(?:above|below|within|outside|over|under|inside|in|exceed(?:s|ed|ing)|higher than|lower than))"
 )
 _REFERENCE = re.compile(
-    rf"{_X}(?P<gap>[^.;\ue000-\uf8ff]{{0,40}}?)\b{_WHERE}(?: of)? (?:the |its |our |his |her )?{_STATED}(?:range|limits?|interval|band|window)"
+    rf"{_X}(?P<gap>[^.;\ue000-\uf8ff]{{0,40}}?)\b{_WHERE}(?: of)? (?:the |its |our |his "
+    rf"|her )?{_STATED}(?:range|limits?|interval|band|window)"
     rf"(?: (?:of|from|is|was)|:|,)*[ (]+{_A}{_TO}{_B}"
 )
-_TOLERANCE = re.compile(rf"{slot('c', _VALUE)}(?:,| \()? ?(?:±|\+/-|\+/−|plus or minus|give or take) ?{slot('t', _VALUE)}")
-_LIMITS = re.compile(rf"\b(?:between|from|range[sd]?(?: of| from)?:?|limits(?: of| are)?:?|anything) {_A}(?: ?[–—-] ?| to | and ){_B}|\({_A.replace('<a>', '<e>')}(?: ?[–—-] ?| to ){_B.replace('<b>', '<f>')}\)")
-ESTIMATE_CUES = ("CI", "CrI", "eep ", "kept ", "aintain", " set ", "[", " OR ", " HR ", " RR ", "nterval", "ratio", "IQR", "(HR", "(OR", "(RR", "edian", "ean ", "pp", "ages", "age ", "):", "), ", "±", "+/-", "plus or minus", " range", " limit", "UI")
+_TOLERANCE = re.compile(
+    rf"{slot('c', _VALUE)}(?:,| \()? ?(?:±|\+/-|\+/−|plus or minus|give or take) ?{slot('t', _VALUE)}"
+)
+_LIMITS = re.compile(
+    rf"\b(?:between|from|range[sd]?(?: of| from)?:?|limits(?: of| are)?:?|anything) {_A}(?: ?[–—-] ?"
+    rf"| to | and ){_B}|\({_A.replace('<a>', '<e>')}(?: ?[–—-] ?| to ){_B.replace('<b>', '<f>')}\)"
+)
+ESTIMATE_CUES = (
+    "CI",
+    "CrI",
+    "eep ",
+    "kept ",
+    "aintain",
+    " set ",
+    "[",
+    " OR ",
+    " HR ",
+    " RR ",
+    "nterval",
+    "ratio",
+    "IQR",
+    "(HR",
+    "(OR",
+    "(RR",
+    "edian",
+    "ean ",
+    "pp",
+    "ages",
+    "age ",
+    "):",
+    "), ",
+    "±",
+    "+/-",
+    "plus or minus",
+    " range",
+    " limit",
+    "UI",
+)
 
 
 def estimates(sentence: Sentence) -> Iterator[Finding]:
@@ -90,7 +141,9 @@ def _outside(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
     if a.value - a.half - x.half <= x.value <= b.value + b.half + x.half:
         return
     width = b.value - a.value
-    if width <= 0 or not a.value - 4 * width - 0.5 * abs(a.value) <= x.value <= b.value + 4 * width + 0.5 * abs(b.value):
+    if width <= 0 or not a.value - 4 * width - 0.5 * abs(a.value) <= x.value <= b.value + 4 * width + 0.5 * abs(
+        b.value
+    ):
         return  # another quantity
     if a.half != b.half and max(a.half, b.half) > 10 * min(a.half, b.half):
         return
@@ -116,14 +169,22 @@ def _reference(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
     x, a, b = (sentence.get(match, name) for name in "xab")
     if not (_alike(a, b) and _alike(x, b)) or a.value >= b.value or x.value <= 0:
         return
-    if re.search(r"\b(?:not|never|no longer|than|if|should|must|keep|aim|from|to|return\w*|until|when|back)\b", match["gap"]):
+    if re.search(
+        r"\b(?:not|never|no longer|than|if|should|must|keep|aim|from|to|return\w*|until|when|back)\b", match["gap"]
+    ):
         return
     before = sentence.text[: x.start - sentence.offset]
-    if re.search(r"\b(?:if|should|keep|until|when|unless)\b[^,;.]*$", before.lower()) or not a.value / 20 <= x.value <= b.value * 20:
+    if (
+        re.search(r"\b(?:if|should|keep|until|when|unless)\b[^,;.]*$", before.lower())
+        or not a.value / 20 <= x.value <= b.value * 20
+    ):
         return
     where = match["where"].split()[-1] if "than" not in match["where"] else match["where"].split()[-2]
     slack = x.half + max(a.half, b.half)
-    if where in ("in", "within", "inside") and re.search(_ADJECTIVE, sentence.skeleton[match.end("where") : match.start("a")]) is None:
+    if (
+        where in ("in", "within", "inside")
+        and re.search(_ADJECTIVE, sentence.skeleton[match.end("where") : match.start("a")]) is None
+    ):
         return  # a range of something else
     if where in ("above", "over", "higher") or where.startswith("exceed"):
         is_wrong = x.value <= b.value
@@ -159,5 +220,5 @@ def tolerance(sentence: Sentence, behind: Sentence) -> Iterator[Finding]:
 def _alike(one: Quantity, other: Quantity) -> bool:
     """Whether both may have one unit; most ends of an interval leave it out."""
     if one.group == "percent" or other.group == "percent":
-        return one.group == other.group 
+        return one.group == other.group
     return one.unit is None or other.unit is None or one.comparable(other)

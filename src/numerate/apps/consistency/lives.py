@@ -23,29 +23,39 @@ _NEAR = r"[^.;\ue000-\uf8ff]"
 _AFTER_BORN = rf"{_NEAR}{{0,60}}?(?<!since )(?<!until )(?<!before )(?<!after ){slot('t', _TIME)}"
 _BORN = re.compile(rf"\b(?:born|birth){_AFTER_BORN}|[(*] ?(?:b\.|\*) ?{slot('u', _TIME)}")
 _DIED = re.compile(
-    rf"(?:\b(?:died|dies|death|passed away|killed|drowned|executed|murdered|perished|succumbed)\b|\bd\.){_NEAR}{{0,60}}?"
+    r"(?:\b(?:died|dies|death|passed away|killed|drowned|executed|murdered|perished|succumbed)\b"
+    rf"|\bd\.){_NEAR}{{0,60}}?"
     rf"{slot('t', _TIME)}"
 )
 _LIVED = re.compile(rf"\({slot('a', _TIME)} ?[–—-] ?{slot('b', _TIME)}\)")
 _DEAD = r"(?:died|dies|death|dead|passed away|killed|drowned|executed|murdered|perished|succumbed|collapsed|life ended)"
-_AGE = rf"{slot('d', COUNT + UNIT)}(?![ -](?:hospital|home|minutes|hours|days|weeks|months|p\.?m|a\.?m|o.clock|percent))"
+_AGE = (
+    rf"{slot('d', COUNT + UNIT)}(?![ -](?:hospital|home|minutes|hours|days|weeks|months|p\.?m|a\.?m|o.clock|percent))"
+)
 _AGED = re.compile(
-    rf"\b{_DEAD}\b{_NEAR}{{0,60}}?(?:\bat the age of|\bat age|\baged|\bat the ripe old age of|\bage|\bat just|\bat only|\bat)"
-    rf" {_AGE}(?=[.,;)]|$| (?:in|on|after|of|from|at|when|surrounded|and|years|last|this|following|yesterday|while|due)\b)"
-    rf"|{slot('e', COUNT + UNIT)}(?: years)?(?: old| of age)? (?:when|at the time of|on the day) (?:[a-z]+ ){{0,2}}?{_DEAD}"
+    rf"\b{_DEAD}\b{_NEAR}{{0,60}}?(?:\bat the age of|\bat age|\baged|\bat the ripe old age of|\bage"
+    r"|\bat just|\bat only|\bat)"
+    rf" {_AGE}(?=[.,;)]|$| (?:in|on|after|of|from|at|when|surrounded|and|years|last|this|following"
+    r"|yesterday|while|due)\b)"
+    rf"|{slot('e', COUNT + UNIT)}(?: years)?(?: old| of age)? (?:when|at the time of"
+    rf"|on the day) (?:[a-z]+ ){{0,2}}?{_DEAD}"
 )
 _DIED_WHEN = re.compile(
-    rf"\b{_DEAD}\b{_NEAR}{{0,50}}?{slot('t', _TIME)}{_NEAR}{{0,40}}?(?:\bat the age of|\bat age|\baged|, age|\bat) {_AGE}"
+    rf"\b{_DEAD}\b{_NEAR}{{0,50}}?{slot('t', _TIME)}{_NEAR}{{0,40}}?(?:\bat the age of|\bat age|\baged"
+    rf"|, age|\bat) {_AGE}"
     r"(?=[.,;)]|$| (?:in|on|after|of|from|at|when|and|years)\b)"
 )
 _WAS_THEN = re.compile(
-    rf"\bin {slot('t', YEAR)},? (?:when (?:she|he) (?:was|turned)|at the age of|at age|aged|at the tender age of|then|at"
+    rf"\bin {slot('t', YEAR)},? (?:when (?:she|he) (?:was|turned)|at the age of|at age|aged"
+    r"|at the tender age of|then|at"
     rf"|by then|still only|only) {slot('d', COUNT + UNIT)}(?=[.,;)]|$| (?:she|he|and|years|when)\b)"
     rf"|(?:\bat the age of|\bat age|\baged|\bwas|\bturned|\bat) {slot('e', COUNT)}(?: years old)?"
     rf"(?: when [a-z ]{{1,40}}?|,)? in {slot('s', YEAR)}(?=[.,;)]|$| (?:she|he|and)\b)"
 )
 _OTHER = re.compile(r"\b(?:whose|together with|joint|posthumous\w*|would have|missing|twins?|both)\b")
-_PRONOUN = re.compile(r"^[\"“(]?(?:He|She|His|Her|Born|In|On|At|After|By|When|Survived|Until|Having|They|Dr|Mr|Mrs|Ms|Sir|Prof)\b")
+_PRONOUN = re.compile(
+    r"^[\"“(]?(?:He|She|His|Her|Born|In|On|At|After|By|When|Survived|Until|Having|They|Dr|Mr|Mrs|Ms|Sir|Prof)\b"
+)
 _NAME = re.compile(r"\b[A-ZÀ-Ý][\w’'-]+")
 _YEAR = 365.2425
 
@@ -79,36 +89,35 @@ def _lives_of(group: list[Sentence]) -> Iterator[_Life]:
         return
     where, birth = born[0]
     died: list[Quantity] = []
-    aged: list[tuple[Sentence, Quantity]] = []
+    aged: list[Quantity] = []
     for sentence in group:
         words = sentence.skeleton
-        for match in _LIVED.finditer(words):
-            died.append(sentence.get(match, "b"))
-        for match in _DIED.finditer(words):
-            if not _of_another(words, match.start()):
-                died.append(sentence.get(match, "t"))
-        for match in _AGED.finditer(words):
-            if not _of_another(words, match.start()) and _same_person(where, sentence):
-                aged.append((sentence, sentence.get(match, "d" if match["d"] else "e")))
-        for match in _DIED_WHEN.finditer(words):
-            if not _of_another(words, match.start()) and _same_person(where, sentence):
-                aged.append((sentence, sentence.get(match, "d")))
+        died += [sentence.get(match, "b") for match in _LIVED.finditer(words)]
+        died += [sentence.get(match, "t") for match in _DIED.finditer(words) if not _of_another(words, match.start())]
+        if _same_person(where, sentence):
+            for pattern in (_AGED, _DIED_WHEN):
+                found = [match for match in pattern.finditer(words) if not _of_another(words, match.start())]
+                aged += [sentence.get(match, "d" if match["d"] else "e") for match in found]
         for match in _WAS_THEN.finditer(words):
             when = sentence.get(match, "t" if match["t"] else "s")
             age = sentence.get(match, "d" if match["d"] else "e")
             if re.search(r"\bwho(?:se)?\b", words[max(0, match.start() - 60) : match.start()]):
                 continue
-            if when.value > 1900 and _is_age(age) and age.value < 80 and not _of_another(words, match.start()):
-                if when.start != birth.start and (sentence is where or _is_pronoun(sentence)):
-                    yield _Life(birth, when, age)
+            if when.value <= 1900 or not _is_age(age) or age.value >= 80 or _of_another(words, match.start()):
+                continue
+            if when.start != birth.start and (sentence is where or _is_pronoun(sentence)):
+                yield _Life(birth, when, age)
     yield from _age_then(group, where, birth)
-    ages = {age.start: age for _, age in aged if _is_age(age)}
+    ages = {age.start: age for age in aged if _is_age(age)}
     if len(ages) == 1 and len({each.value for each in died if each.start != birth.start}) == 1:
         when = next(each for each in died if each.start != birth.start)
         yield _Life(birth, when, next(iter(ages.values())))
 
 
-_WAS_WHEN = re.compile(rf"^(?:he|she) was (?:only |just |then |already )?{slot('d', COUNT + UNIT)}(?: years old)? (?:when (?:he|she)|at the time|then)\b")
+_WAS_WHEN = re.compile(
+    rf"^(?:he|she) was (?:only |just |then |already )?{slot('d', COUNT + UNIT)}(?: years "
+    r"old)? (?:when (?:he|she)|at the time|then)\b"
+)
 
 
 def _age_then(group: list[Sentence], where: Sentence, birth: Quantity) -> Iterator[_Life]:
@@ -171,7 +180,9 @@ def _years(born: Quantity, when: Quantity) -> tuple[int, bool]:
 
 
 def _is_full(quantity: Quantity) -> bool:
-    return re.search(r"\b[12]\d{3}\b", quantity.text) is not None and re.search(r"\b\d{1,2}\b", quantity.text) is not None
+    return (
+        re.search(r"\b[12]\d{3}\b", quantity.text) is not None and re.search(r"\b\d{1,2}\b", quantity.text) is not None
+    )
 
 
 def _year_of(quantity: Quantity) -> int | None:

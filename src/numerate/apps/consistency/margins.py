@@ -1,6 +1,6 @@
 """Margins, leads, gaps and clearances that are not the difference of the two values told before them.
 
-`12,418 votes to Brandt's 11,962, a margin of 546`; `the shaft is 24.98 mm, the bore 25.03 mm, so the clearance is 0.5 mm`.
+`12,418 votes to Brandt's 11,962, a margin of 546`; `the shaft is 24.98 mm, the bore 25.03 mm: a clearance of 0.5 mm`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ _VALUE = COUNT + MONEY + UNIT + PERCENT
 _D = slot("d", _VALUE)
 _NOUN = (
     r"(?:margin|majority|lead|gap|difference|clearance|spread|shortfall|surplus|deficit|advantage|head start|overspend"
-    r"|underspend|excess|discrepancy|play|allowance|overlap|saving|savings|profit|loss|height gain|vertical drop|drop|ascent"
+    r"|underspend|excess|discrepancy|play|allowance|overlap|saving|savings|profit|loss|height gain"
+    r"|vertical drop|drop|ascent"
     r"|winning margin|victory margin)"
 )
 _IS = r"(?: (?:is|was|of|being|equals|amounts to|amounted to|comes to|came to|works out at|stood at|stands at)|:)"
@@ -32,39 +33,81 @@ _JUST = r"(?: (?:just|only|exactly|a mere|a|an|the|precisely|thus|therefore|then
 _CLAIMS = (
     re.compile(rf"\b{_NOUN}(?: (?:between|of|in) (?:the two|them|these|votes|both|victory|points))?{_IS}{_JUST} {_D}"),
     re.compile(
-        rf"{_D}[ -](?:points?|votes?|goals?|runs?|seats?|shots?|strokes?)?[ -]?(?:winning )?(?:margin|majority|lead|gap|difference"
+        rf"{_D}[ -](?:points?|votes?|goals?|runs?|seats?|shots?|strokes?)?[ -]?(?:winning )?(?:margin"
+        r"|majority|lead|gap|difference"
         rf"|clearance|spread|shortfall|surplus|deficit|advantage|discrepancy|head start)\b"
     ),
     re.compile(
-        rf"\b(?:won|win|wins|winning|lost|losing|prevail\w*|victory|victorious|beaten|leads?|led|ahead|behind|short|trailing"
+        r"\b(?:won|win|wins|winning|lost|losing|prevail\w*|victory|victorious|beaten|leads?|led|ahead"
+        r"|behind|short|trailing"
         rf"|trails|shy|over budget|under budget|wins it)"
         rf"(?: [a-z]+){{0,3}}? by{_JUST} {_D}(?: (?:votes|points|goals|runs|seats|strokes|shots|seconds|minutes))?"
     ),
-    re.compile(rf"(?<!the ){_D}(?: (?:votes|points|goals|runs|seats|strokes|shots))? (?:ahead|behind|clear|short|adrift|shy|apart)\b"),
+    re.compile(
+        rf"(?<!the ){_D}(?: (?:votes|points|goals|runs|seats|strokes|shots))? (?:ahead|behind|clear|short"
+        r"|adrift|shy|apart)\b"
+    ),
 )
 _RESULT = r"(?:win|victory|defeat|loss|triumph|success|result|thriller|rout|decision|upset|over)"
 _SCORE = re.compile(
     rf"(?<![–—-]){slot('a', COUNT)} ?[–—-] ?{slot('b', COUNT)}(?! ?[–—-])(?=(?: [a-z-]+){{0,2}}? {_RESULT}\b)"
-    rf"|\b(?:won|beat|beats|beating|defeat(?:s|ed|ing)?|lost|final score|edged|downed|thrashed|overcame|finished|ended)\b[^.;\ue000-\uf8ff]{{0,50}}?"
+    r"|\b(?:won|beat|beats|beating|defeat(?:s|ed|ing)?|lost|final score|edged|downed|thrashed"
+    r"|overcame|finished|ended)\b[^.;\ue000-\uf8ff]{0,50}?"
     rf"{slot('c', COUNT)} ?[–—-] ?{slot('f', COUNT)}(?! ?[–—-])"
 )
-_OTHER_GAME = re.compile(r"\b(?:after|since|than|previous\w*|following|aveng\w*|earlier|unlike|another|year|years|month|week|ago|repeat)\b[^.]{0,30}$")
-_IN_GAME = re.compile(r"\b(?:lead|led|leading|trail\w*|half-?time|half|quarter|closed|start|record|season|period|innings|set|aggregate|ahead|series)\b")
+_OTHER_GAME = re.compile(
+    r"\b(?:after|since|than|previous\w*|following|aveng\w*|earlier|unlike|another|year|years|month"
+    r"|week|ago|repeat)\b[^.]{0,30}$"
+)
+_IN_GAME = re.compile(
+    r"\b(?:lead|led|leading|trail\w*|half-?time|half|quarter|closed|start|record|season|period"
+    r"|innings|set|aggregate|ahead|series)\b"
+)
 _FINAL = re.compile(
     rf"{slot('d', COUNT)}[ -](?:point|goal|run)[ -](?P<what>margin|win|victory|defeat|loss|triumph|winning margin)\b"
-    rf"|\b(?:margin|winning margin|margin of victory)(?: (?:of|was|is))+{_JUST} {slot('e', COUNT)}(?: (?:points|goals|runs))?(?=[.,;]|$| )"
+    r"|\b(?:margin|winning margin|margin of victory)(?: (?:of|was"
+    rf"|is))+{_JUST} {slot('e', COUNT)}(?: (?:points|goals|runs))?(?=[.,;]|$| )"
 )
 _CUES = (
-    "margin", "majorit", " lead", " led ", " gap", "ifference", "clearance", "spread", "shortfall", "surplus", "deficit",
-    "dvantage", " by ", "ahead", "behind", "clear", "short", "excess", "ascent", "saving", "profit", "loss", " play",
-    "-point ", "-goal ", "-run ", "drop", "gain",
-)  # fmt: skip
+    "margin",
+    "majorit",
+    " lead",
+    " led ",
+    " gap",
+    "ifference",
+    "clearance",
+    "spread",
+    "shortfall",
+    "surplus",
+    "deficit",
+    "dvantage",
+    " by ",
+    "ahead",
+    "behind",
+    "clear",
+    "short",
+    "excess",
+    "ascent",
+    "saving",
+    "profit",
+    "loss",
+    " play",
+    "-point ",
+    "-goal ",
+    "-run ",
+    "drop",
+    "gain",
+)
 _OPEN = re.compile(
-    r"\b(?:per cent of|each|per|averag\w*|half-time|halftime|quarter|previous\w*|last year|year earlier|earlier|record|on average|odds"
-    r"|interval|respectively|as many as|as much as|at least|up to|more than|total of \S+ (?:and|plus)|plus|rose|fell|increas\w*"
+    r"\b(?:per cent of|each|per|averag\w*|half-time|halftime|quarter|previous\w*|last year"
+    r"|year earlier|earlier|record|on average|odds"
+    r"|interval|respectively|as many as|as much as|at least|up to|more than|total of \S+ (?:and|plus)"
+    r"|plus|rose|fell|increas\w*"
     r"|decreas\w*|declin\w*|grew|gross|operating|net|tax|ebitda|share|minutes? (?:to go|left)|remaining)\b"
 )
-_IF = re.compile(r"\b(?:when|if|once|until|unless|should|must|may|might|would|could|can|whenever|where|allow\w*|need\w*)\b")
+_IF = re.compile(
+    r"\b(?:when|if|once|until|unless|should|must|may|might|would|could|can|whenever|where|allow\w*|need\w*)\b"
+)
 _BETWEEN_TWO = re.compile(
     r"^(?:[^.]{0,45}?)(?:;|\bto\b|\bagainst\b|\bversus\b|\bvs\b|,|\band\b|\bwhile\b|\bwith\b|\bbut\b|\bfrom\b|\bfor\b)"
 )
@@ -93,9 +136,16 @@ def _margin(window: list[Sentence]) -> Iterator[Finding]:
     if len(found) != 1:
         return
     d, match = next(iter(found.values()))
-    if d.hedge or d.value <= 0 or re.match(r" ?(?:to|[–—-]) ?[\ue000-\ue009]", words[match.end("d") :]) or _OPEN.search(words[: match.end() + 12]):
+    if (
+        d.hedge
+        or d.value <= 0
+        or re.match(r" ?(?:to|[–—-]) ?[\ue000-\ue009]", words[match.end("d") :])
+        or _OPEN.search(words[: match.end() + 12])
+    ):
         return
-    if _IF.search(words[max(0, match.start() - 40) : match.start()]) or re.match(r" (?:[a-z]+ )?or (?:more|less)", words[match.end("d") :]):
+    if _IF.search(words[max(0, match.start() - 40) : match.start()]) or re.match(
+        r" (?:[a-z]+ )?or (?:more|less)", words[match.end("d") :]
+    ):
         return
     if len(window) > 1 and _OPEN.search(window[0].skeleton):
         return
@@ -141,7 +191,9 @@ def _score(window: list[Sentence]) -> Iterator[Finding]:
         return
     if d.value == real or not real or a.value > 250 or d.hedge or d.start in (a.start, b.start):
         return
-    if re.search(r"\b(?:half|quarter|record|previous|last|first|second|aggregate|average|season|career)\b", sentence.skeleton):
+    if re.search(
+        r"\b(?:half|quarter|record|previous|last|first|second|aggregate|average|season|career)\b", sentence.skeleton
+    ):
         return
     message = f"The difference of {a.text} and {b.text} is {written_like(d, real)}, not {d.text}."
     yield finding_at("difference", d, message, meant=real, others=[a, b], probability=0.9)

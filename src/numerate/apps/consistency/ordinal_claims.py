@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from numerate.apps.consistency.anniversaries import ANNUAL, anniversaries, editions
 from numerate.apps.consistency.base import finding_at
-from numerate.apps.consistency.paragraphs import RELATIVE, paragraphs_of
+from numerate.apps.consistency.paragraphs import paragraphs_of
 from numerate.apps.consistency.quantities import COUNT, ORDINAL, YEAR, one, slot
 
 if TYPE_CHECKING:
@@ -20,35 +21,39 @@ __all__ = ["ordinal_claims"]
 _N = slot("n", ORDINAL)
 _GAP = r"[^.;\ue000-\uf8ff]"
 _BEHIND = re.compile(r"\bbehind (?P<only>only |just )?")
-_ITEM = r"(?:(?:the|his|her|their|[a-z-]+) ){0,4}[A-ZÀ-Ý][\w’'.-]*(?: (?:[A-ZÀ-Ý][\w’'.-]*|of|de|van|von|da|dos|al|el|le|la)(?=[ ,.;)]|$))*"
+_ITEM = (
+    r"(?:(?:the|his|her|their|[a-z-]+) ){0,4}[A-ZÀ-Ý][\w’'.-]*(?: (?:[A-ZÀ-Ý][\w’'.-]*|of|de|van|von"
+    r"|da|dos|al|el|le|la)(?=[ ,.;)]|$))*"
+)
 _LISTED = re.compile(rf"{_ITEM}(?:, {_ITEM})*(?:,? and {_ITEM})?(?=[ ,.;)]|$)")
-_PLACE = re.compile(r"\b(?:plac\w*|finish\w*|came|come|took|takes|was|were|is|ended|rank\w*|claim\w*|settled|secured|stood|stands|lies|in|for)\b")
-_OF_FEWER = re.compile(rf"\b(?P<art>the |her |his |its |their |a |finished |came |was |placed )?{_N} (?:out )?of (?:the |only |just |all |his |her |their |its )*{slot('c', COUNT)}(?P<behind>(?: [a-z-]+){{1,2}})")
+_PLACE = re.compile(
+    r"\b(?:plac\w*|finish\w*|came|come|took|takes|was|were|is|ended|rank\w*|claim\w*|settled|secured"
+    r"|stood|stands|lies|in|for)\b"
+)
+_OF_FEWER = re.compile(
+    rf"\b(?P<art>the |her |his |its |their |a |finished |came |was |placed )?{_N} (?:out )?of (?:the "
+    rf"|only |just |all |his |her |their |its )*{slot('c', COUNT)}(?P<behind>(?: [a-z-]+){{1,2}})"
+)
 _CENTURY_OF = re.compile(
-    rf"\b(?:in|from|of|around|circa|dated|by|since) {slot('y', YEAR)},?(?: \(|(?: (?:i\.e\.|that is|thus|so|and so|still|right|towards?|near|at|in|during|late|early|the|mid|middle|end|beginning|start|turn|second|first|{one(ORDINAL)}|half|of|close|very|just)){{1,8}}) ?(?:the )?(?:early |late |mid-?)?{_N}[ -]century"
+    rf"\b(?:in|from|of|around|circa|dated|by|since) {slot('y', YEAR)},?(?: \(|(?: (?:i\.e\.|that is"
+    r"|thus|so|and so|still|right|towards?|near|at|in|during|late|early|the|mid|middle|end|beginning"
+    rf"|start|turn|second|first|{one(ORDINAL)}|half|of|close|very|just)){{1,8}}) ?(?:the )?(?:early "
+    rf"|late |mid-?)?{_N}[ -]century"
 )
 _BUILT = re.compile(
-    r"\b(?:built|erected|constructed|completed|begun|founded|painted|written|composed|dates? (?:from|back to)|dating from|consecrated|made|carved|cast"
-    rf"|rebuilt|printed|laid out|opened|woven|forged|commissioned)\b{_GAP}{{0,45}}?\b(?:in|from|to|around|of|by) {slot('y', YEAR)}"
+    r"\b(?:built|erected|constructed|completed|begun|founded|painted|written|composed|dates? (?:from"
+    r"|back to)|dating from|consecrated|made|carved|cast"
+    rf"|rebuilt|printed|laid out|opened|woven|forged|commissioned)\b{_GAP}{{0,45}}?\b(?:in|from|to"
+    rf"|around|of|by) {slot('y', YEAR)}"
 )
 _CENTURY_THING = re.compile(rf"\b(?P<art>the|this|its) {_N}[ -]century (?P<thing>(?:[a-z-]+ )?[a-z]{{4,}})")
-_THINGS = frozenset("house building manor church chapel castle mansion palace villa tower bridge mill farmhouse abbey cathedral hall barn inn painting portrait manuscript bell organ altarpiece tapestry fortress residence structure cottage lighthouse townhouse garden gardens fountain monument temple mosque synagogue monastery convent novel opera".split())  # fmt: skip
-_FIRST = re.compile(
-    rf"(?:{slot('o', ORDINAL)} (?:held|staged|run|took place|organi[sz]ed|awarded|celebrated|published|contested|hosted|edition)|\b(?:inaugurated|launched|founded|began|started)"
-    rf"|\binaugural (?:edition|race|festival|event)|held (?:annually |every year |each year |yearly )?since|(?:annual|yearly|annually|every year|each year) since){_GAP}{{0,40}}?(?:in |since )?{slot('y', YEAR)}"
-)
-_ANNUAL = re.compile(r"\b(?:annual|annually|every (?:single )?(?:year|summer|spring|autumn|winter|september|may|june|july|august)|each (?:year|summer|spring|autumn|winter)|yearly|once a year|without (?:a )?(?:break|interruption|fail))\b")
-_GAPS = re.compile(r"\b(?:except|interrupt\w*|pandemic|covid\w*|cancel\w*|war|wars|missed|miss|not held|suspended|paused|skipped|gap|biennial|biennale|two years|other year|hiatus|revived|again|online|postponed|twice|apart from)\b")
-_NEVER = re.compile(r"\bwithout (?:a )?(?:break|interruption|fail)\b|\bnever (?:missed|been (?:cancelled|skipped))\b|\bevery (?:single )?year since\b|\bhas taken place every\b")
-_EDITION = re.compile(
-    rf"{_N}(?: annual)?(?: [a-z]+)? ?(?:edition|festival|running|race|run|fair|conference|meeting|congress|show|time|tournament|marathon|symposium|regatta|event)?,?(?: \(| (?:in|of|for|held in|is in))? ?{slot('b', YEAR)}"
-    rf"|\bin {slot('c', YEAR)}(?:,|:)?{_GAP}{{0,40}}?\b(?:the|its|their) {slot('m', ORDINAL)}(?: annual)?(?: [a-z]+)? (?:edition|festival|running|race|run|fair|conference|meeting|show|tournament|marathon|time)\b"
-)
-_ANNIVERSARY = re.compile(rf"{_N}(?:[ -][a-z]+)? (?P<what>anniversary|birthday|jubilee)\b")
-_BEGUN = re.compile(
-    r"\b(?:opened|founded|born|established|formed|incorporated|launched|built|inaugurated|created|completed|started|married|wed|began|begun|set up|signed|unveiled|consecrated|released|chartered|introduced|first)\b"
-)
-_OTHER_YEAR = re.compile(r"\b(?:late|belated\w*|postponed|year (?:early|late|after)|before|after|until|since then|delayed|moved)\b")
+_THINGS = frozenset([
+    "house", "building", "manor", "church", "chapel", "castle", "mansion", "palace", "villa", "tower", "bridge",
+    "mill", "farmhouse", "abbey", "cathedral", "hall", "barn", "inn", "painting", "portrait", "manuscript", "bell",
+    "organ", "altarpiece", "tapestry", "fortress", "residence", "structure", "cottage", "lighthouse", "townhouse",
+    "garden", "gardens", "fountain", "monument", "temple", "mosque", "synagogue", "monastery", "convent", "novel",
+    "opera",
+])  # fmt: skip
 
 
 def ordinal_claims(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
@@ -67,9 +72,9 @@ def ordinal_claims(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding
         if "century" in joined:
             yield from _centuries(group)
         if "anniversary" in joined or "birthday" in joined or "jubilee" in joined:
-            yield from _anniversaries(group)
-        if _ANNUAL.search(joined.lower()):
-            yield from _editions(group, joined.lower())
+            yield from anniversaries(group)
+        if ANNUAL.search(joined.lower()):
+            yield from editions(group, joined.lower())
 
 
 def _places(sentence: Sentence) -> Iterator[Finding]:
@@ -82,11 +87,20 @@ def _places(sentence: Sentence) -> Iterator[Finding]:
         n = before[-1]
         at = n.start - sentence.offset
         gap = text[n.end - sentence.offset : match.start()]
-        if not _PLACE.search(text[max(0, at - 40) : at].lower()) or not 2 <= n.value <= 12 or len(gap) > 60 or "." in gap:
+        if (
+            not _PLACE.search(text[max(0, at - 40) : at].lower())
+            or not 2 <= n.value <= 12
+            or len(gap) > 60
+            or "." in gap
+        ):
             continue
         items = [each for each in re.split(r",? and |, ", listed[0]) if each]
         count = len(items)
-        if n.value == count + 1 or (not match["only"] and (n.value > count + 1 or count < 2)) or abs(count + 1 - n.value) > 3:
+        if (
+            n.value == count + 1
+            or (not match["only"] and (n.value > count + 1 or count < 2))
+            or abs(count + 1 - n.value) > 3
+        ):
             continue
         if _AHEAD.match(text, listed.end()) or (not match["only"] and " and " not in listed[0]):
             continue
@@ -99,13 +113,28 @@ _AHEAD = re.compile(r" (?:and|or|in the|who|which|,)? ?(?:ahead|\d)")
 def _of_fewer(sentence: Sentence) -> Iterator[Finding]:
     for match in _OF_FEWER.finditer(sentence.skeleton):
         n, c = sentence.get(match, "n"), sentence.get(match, "c")
-        if n.value <= c.value or c.value < 2 or c.hedge or n.text[0].isdigit() and c.unit is not None or c.group != "plain":
+        if (
+            n.value <= c.value
+            or c.value < 2
+            or c.hedge
+            or (n.text[0].isdigit() and c.unit is not None)
+            or c.group != "plain"
+        ):
             continue
-        if re.match(r" (?:january|february|march|april|may|june|july|august|september|october|november|december|percent|per)\b", match["behind"]):
+        if re.match(
+            r" (?:january|february|march|april|may|june|july|august|september|october|november|december|percent|per)\b",
+            match["behind"],
+        ):
             continue
-        if re.search(r"\b(?:quarter|half|day|week|month|year|century|third|fifth|tenth)s?\b", match["behind"]) or "a" == (match["art"] or "").strip():
+        if (
+            re.search(r"\b(?:quarter|half|day|week|month|year|century|third|fifth|tenth)s?\b", match["behind"])
+            or (match["art"] or "").strip() == "a"
+        ):
             continue
-        if n.text.lower() in ("third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth") and not match["art"]:
+        if (
+            n.text.lower() in ("third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+            and not match["art"]
+        ):
             continue  # a fraction
         yield finding_at("ordinal", n, f"There is no {n.text} of {c.text}.", others=[c], probability=0.87)
 
@@ -129,13 +158,22 @@ def _centuries(group: list[Sentence]) -> Iterator[Finding]:
     if len({each.value for _, each in built}) != 1:
         return
     where, year = built[0]
-    if re.search(r"\b(?:rebuilt|site of|replac\w+|older|copy|style|inspired|reconstruct\w+|ruins?|remodel\w+|extension|wing|incorporat\w+)\b", " ".join(part.skeleton for part in group)):
+    if re.search(
+        r"\b(?:rebuilt|site of|replac\w+|older|copy|style|inspired|reconstruct\w+|ruins?|remodel\w+"
+        r"|extension|wing|incorporat\w+)\b",
+        " ".join(part.skeleton for part in group),
+    ):
         return
     for sentence in group:
         for match in _CENTURY_THING.finditer(sentence.skeleton):
             n, things = sentence.get(match, "n"), match["thing"].split()
             thing = next((each for each in things if each in _THINGS), None)
-            if thing is None or n.value in _century(year.value) or not 8 <= n.value <= 21 or abs(n.value - year.value // 100) > 3:
+            if (
+                thing is None
+                or n.value in _century(year.value)
+                or not 8 <= n.value <= 21
+                or abs(n.value - year.value // 100) > 3
+            ):
                 continue
             if sentence is where and match.start() < sentence.skeleton.find("built"):
                 continue
@@ -145,89 +183,6 @@ def _centuries(group: list[Sentence]) -> Iterator[Finding]:
 
 def _century_finding(n: Quantity, year: Quantity) -> Finding:
     real = (int(year.value) - 1) // 100 + 1
-    return finding_at("ordinal", n, f"The year {year.text} is in century {real}, not the {n.text}.", others=[year], probability=0.88)
-
-
-def _anniversaries(group: list[Sentence]) -> Iterator[Finding]:
-    for index, sentence in enumerate(group):
-        claims = [*_ANNIVERSARY.finditer(sentence.skeleton)]
-        if len(claims) != 1:
-            continue
-        n = sentence.get(claims[0], "n")
-        for window in ([sentence], group[max(0, index - 1) : index + 1], group[index : index + 2]):
-            years = {year: None for part in window for each in part.quantities if (year := _year_of(each)) is not None}
-            words = " ".join(part.skeleton for part in window)
-            if len(years) < 2:
-                continue
-            if len(window) > 1 and (_begun_in(window) != min(years) or claims[0].start() and _WHOSE.search(sentence.skeleton[: claims[0].start()])):
-                continue
-            if len(years) > 2 or not _BEGUN.search(words) or _OTHER_YEAR.search(words) or RELATIVE.search(words):
-                break
-            real = max(years) - min(years)
-            if real == n.value or n.value < 2 or sum(len([*_ANNIVERSARY.finditer(part.skeleton)]) for part in window) != 1:
-                break
-            if claims[0]["what"] == "jubilee" or abs(real - n.value) > 0.6 * max(real, n.value) or _is_today(window, max(years)):
-                break
-            message = f"From {min(years)} to {max(years)} are {real} years, not {n.text}."
-            yield finding_at("ordinal", n, message, meant=float(real), probability=0.88)
-            break
-
-
-_WHOSE = re.compile(r"['’]s (?:[a-z]+ )?$")
-
-
-def _begun_in(window: list[Sentence]) -> int | None:
-    """The one year in which something is said to have begun."""
-    found = set()
-    for part in window:
-        for each in part.quantities:
-            before = part.text[max(0, each.start - part.offset - 40) : each.start - part.offset].lower()
-            if _year_of(each) is not None and _BEGUN.search(before):
-                found.add(_year_of(each))
-    return found.pop() if len(found) == 1 else None
-
-
-def _is_today(window: list[Sentence], last: int) -> bool:
-    """Whether the later year is that of something else that is built or opened."""
-    for part in window:
-        for each in part.quantities:
-            if _year_of(each) == last:
-                before = part.text[max(0, each.start - part.offset - 40) : each.start - part.offset].lower()
-                if re.search(r"\b(?:built|founded|established|completed|released|created|opened|formed|since)\b[^,]*$", before):
-                    return True
-    return False
-
-
-def _year_of(quantity: Quantity) -> int | None:
-    if quantity.group == "year":
-        return int(quantity.value)
-    found = re.search(r"\b[12]\d{3}\b", quantity.text) if quantity.group == "date" else None
-    return int(found[0]) if found else None
-
-
-def _editions(group: list[Sentence], words: str) -> Iterator[Finding]:
-    if (_GAPS.search(words) and not _NEVER.search(words)) or re.search(r"\bevery (?:two|three|four|five|second|other|third)\b", words):
-        return
-    firsts: dict[float, Quantity] = {}
-    for sentence in group:
-        for match in _FIRST.finditer(sentence.skeleton):
-            if not match["o"] or sentence.get(match, "o").value == 1:
-                firsts[sentence.get(match, "y").value] = sentence.get(match, "y")
-    told = []
-    for sentence in group:
-        for match in _EDITION.finditer(sentence.skeleton):
-            n, y = (sentence.get(match, "n"), sentence.get(match, "b")) if match["n"] else (sentence.get(match, "m"), sentence.get(match, "c"))
-            if n.value > 1:
-                told.append((n, y))
-    if len(firsts) != 1 or len(told) != 1:
-        return
-    first, (n, year) = next(iter(firsts.values())), told[0]
-    real = year.value - first.value + 1
-    if real < 2 or real == n.value or n.value < 2 or abs(real - n.value) > 0.6 * max(real, n.value) or year.start == first.start:
-        return
-    if n.value < real - 1 and not _NEVER.search(words):
-        return  # some may have been left out
-    if re.search(r"\b(?:anniversary|birthday|century)\b", words):
-        return
-    message = f"With one a year since {first.text}, that of {year.text} is number {round(real)}, not {n.text}."
-    yield finding_at("ordinal", n, message, meant=real, others=[first, year], probability=0.87)
+    return finding_at(
+        "ordinal", n, f"The year {year.text} is in century {real}, not the {n.text}.", others=[year], probability=0.88
+    )

@@ -340,7 +340,7 @@ class Ranges(Rule):
 
 
 def _shares(low: Quantity, high: Quantity) -> bool:
-    """`the minimum at 80 and the maximum at 65 beats per minute`"""
+    """Whether a unit behind the second holds for both: `the minimum at 80 and the maximum at 65 beats per minute`."""
     return low.unit is None and low.group == "plain" and high.group == "unit" and low.start < high.start < low.end + 30
 
 

@@ -1,6 +1,6 @@
 """Durations told in another sentence than the two times they lie between.
 
-`departs at 09:40 and arrives at 13:05. The journey takes 2 h 25 min`; `took over in 2009. After 12 years she left in 2023`.
+`departs at 09:40, arrives at 13:05. The journey takes 2 h 25 min`; `took over in 2009. She left in 2023, after 7 years`.
 """
 
 from __future__ import annotations
@@ -25,40 +25,61 @@ __all__ = ["told_durations"]
 _D = slot("d", UNIT)
 _GAP = r"[^.;\ue000-\uf8ff]"
 _CLOCKS = re.compile(
-    rf"\b(?:depart|leav|left|set off|sets off|start|began|begin|kick|opened?|opens|commenc|called to order|from|board|sail|set out|sets out"
-    rf"|came on|clocked in|logged on|took the|gavel|convene|went in|between|doors|arrived|fire broke|reported)\w*\b{_GAP}{{0,50}}?"
-    rf"{slot('a', CLOCK)}(?P<gap>{_GAP}{{0,90}}?)(?:\b(?:arriv|reach|reached|gets?|getting|ends?|ended|finish|clos|until|till|to"
+    r"\b(?:depart|leav|left|set off|sets off|start|began|begin|kick|opened?|opens|commenc"
+    r"|called to order|from|board|sail|set out|sets out"
+    r"|came on|clocked in|logged on|took the|gavel|convene|went in|between|doors|arrived|fire broke"
+    rf"|reported)\w*\b{_GAP}{{0,50}}?"
+    rf"{slot('a', CLOCK)}(?P<gap>{_GAP}{{0,90}}?)(?:\b(?:arriv|reach|reached|gets?|getting|ends?|ended"
+    r"|finish|clos|until|till|to"
     rf"|adjourn|back|and|return|touch|pulls?|docks?|over|out|wrap|clocked out|extinguished|is|was)\w*\b|–|—|-)"
     rf"{_GAP}{{0,40}}?{slot('b', CLOCK)}"
 )
 _LASTS = re.compile(
-    rf"\b(?:journey|trip|ride|drive|crossing|travel|meeting|session|match|game|show|film|concert|shift|walk|hike|climb|race|operation"
-    rf"|procedure|surgery|exam|lesson|class|workshop|event|service|ceremony|debate|hearing|voyage|passage|tour|visit|whole thing|it|that|this"
-    rf"|which|we|they|performance|play|interview|call|party|blackout|outage|power cut|strike|lecture|talk|course|duration|running time"
+    r"\b(?:journey|trip|ride|drive|crossing|travel|meeting|session|match|game|show|film|concert|shift"
+    r"|walk|hike|climb|race|operation"
+    r"|procedure|surgery|exam|lesson|class|workshop|event|service|ceremony|debate|hearing|voyage"
+    r"|passage|tour|visit|whole thing|it|that|this"
+    r"|which|we|they|performance|play|interview|call|party|blackout|outage|power cut|strike|lecture"
+    r"|talk|course|duration|running time"
     rf"|time)\b(?: (?:time|itself|as a whole|therefore|thus|usually))?"
-    rf"(?: (?:takes?|took|lasts?|lasted|will take|will last|runs?|ran|is|was|were|being|of|at|comes? to|spent|had been|for|have|had"
-    rf"|in all|about)|:)+(?: (?:only|just|exactly|a total of|a|you|us|them|me))* {_D}(?! (?:late|early|ago|before|after|ahead|behind|break|each|per|stop))"
-    rf"|\b(?:after|in|for|lasting|taking|total of|total|some) {slot('e', UNIT)}(?: (?:on the road|on the train|on the bus|at sea|in all"
-    r"|in total|on our feet|later|altogether|on the water|on board|of (?:debate|talks|discussion|play|work|surgery|walking|driving))\b)"
+    r"(?: (?:takes?|took|lasts?|lasted|will take|will last|runs?|ran|is|was|were|being|of|at"
+    r"|comes? to|spent|had been|for|have|had"
+    rf"|in all|about)|:)+(?: (?:only|just|exactly|a total of|a|you|us|them|me))* {_D}(?! (?:late|early"
+    r"|ago|before|after|ahead|behind|break|each|per|stop))"
+    rf"|\b(?:after|in|for|lasting|taking|total of|total|some) {slot('e', UNIT)}(?: (?:on the road"
+    r"|on the train|on the bus|at sea|in all"
+    r"|in total|on our feet|later|altogether|on the water|on board|of (?:debate|talks|discussion|play"
+    r"|work|surgery|walking|driving))\b)"
 )
 _PAUSE = re.compile(
-    r"\b(?:time zones?|local time|clocks? (?:go|went)|zone|ahead of|behind|gmt|utc|est\b|pst|cet\b|not counting|excluding|without|minus"
-    r"|less|apart from|each|per|average|every|first|second|another|longer|shorter|later than|lunch|break|interval|pause|hours? earlier"
+    r"\b(?:time zones?|local time|clocks? (?:go|went)|zone|ahead of|behind|gmt|utc|est\b|pst|cet\b"
+    r"|not counting|excluding|without|minus"
+    r"|less|apart from|each|per|average|every|first|second|another|longer|shorter|later than|lunch"
+    r"|break|interval|pause|hours? earlier"
     r"|in the air|of sleep|of which|plus|moving|actual|next day|days?)\b"
 )
-_NO_PAUSE = re.compile(r"\b(?:without (?:an? )?(?:lunch |any )?(?:break|pause|interval)|no (?:break|pause|interval|time change)|a day|per day|every day)\b")
+_NO_PAUSE = re.compile(
+    r"\b(?:without (?:an? )?(?:lunch |any )?(?:break|pause|interval)|no (?:break|pause|interval"
+    r"|time change)|a day|per day|every day)\b"
+)
 _BEGAN = re.compile(
-    r"\b(?:took over|appointed|elected|joined|founded|opened|became|started|began|arrived|came to|hired|established|launched|set up"
-    rf"|moved to|married|built|bought|took the helm|enlisted|sworn in|ordained|signed|installed|introduced)\b{_GAP}{{0,60}}?\bin"
+    r"\b(?:took over|appointed|elected|joined|founded|opened|became|started|began|arrived|came to"
+    r"|hired|established|launched|set up"
+    r"|moved to|married|built|bought|took the helm|enlisted|sworn in|ordained|signed|installed"
+    rf"|introduced)\b{_GAP}{{0,60}}?\bin"
     rf" (?:[a-z]+ )?{slot('a', YEAR)}"
 )
 _ENDED = re.compile(
-    r"\b(?:stepp?(?:ed|ing|s) down|retir(?:ed|es|ing|ement)|left|leaves|leaving|resign\w*|hand(?:ed|s|ing) over|closed|sold|ended|finished"
-    r"|departed|quit|shut|gave up|dissolved|disbanded|demolished|divorced|replaced|moved on|bowed out|withdrawn|scrapped|ceased|succeeded)\b"
+    r"\b(?:stepp?(?:ed|ing|s) down|retir(?:ed|es|ing|ement)|left|leaves|leaving|resign\w*|hand(?:ed|s"
+    r"|ing) over|closed|sold|ended|finished"
+    r"|departed|quit|shut|gave up|dissolved|disbanded|demolished|divorced|replaced|moved on|bowed out"
+    r"|withdrawn|scrapped|ceased|succeeded)\b"
 )
 _YEARS_LONG = re.compile(
-    rf"\b(?:after|for|spent|served|stayed|following|completed|his|her|its|their|a|over) (?:exactly |just |a total of |full |the )?"
-    rf"{slot('d', UNIT + COUNT)}(?:[ -](?:years?)?[ -]?(?:in|at|as|on|of|with|reign|tenure|career|run|spell|stint|there|together|later|service)\b|[.,;]|$)"
+    r"\b(?:after|for|spent|served|stayed|following|completed|his|her|its|their|a|over) (?:exactly "
+    r"|just |a total of |full |the )?"
+    rf"{slot('d', UNIT + COUNT)}(?:[ -](?:years?)?[ -]?(?:in|at|as|on|of|with|reign|tenure|career|run"
+    r"|spell|stint|there|together|later|service)\b|[.,;]|$)"
 )
 _CUES = ("hour", "minute", "min", " h ", " h.", " h,", "year", "hrs")
 
@@ -114,14 +135,24 @@ def _years(window: list[Sentence]) -> Iterator[Finding]:
     if len(years) != 2 or any(each.group != "year" for each in years):
         return
     a, b = years
-    begun, ended, claims = _BEGAN.search(first.skeleton), _ENDED.search(last.skeleton), [*_YEARS_LONG.finditer(last.skeleton)]
+    begun, ended, claims = (
+        _BEGAN.search(first.skeleton),
+        _ENDED.search(last.skeleton),
+        [*_YEARS_LONG.finditer(last.skeleton)],
+    )
     if begun is None or ended is None or len(claims) != 1 or first.get(begun, "a") is not a:
         return
     head = last.skeleton[: min(ended.start(), claims[0].start())]
-    if b.start < last.offset or RELATIVE.search(head) or re.match(r"(?:He|She|It|They|After|In|The|Its|His|Her)\b", last.text) is None:
+    if (
+        b.start < last.offset
+        or RELATIVE.search(head)
+        or re.match(r"(?:He|She|It|They|After|In|The|Its|His|Her)\b", last.text) is None
+    ):
         return
     d = last.get(claims[0], "d")
-    if re.match(r"[^.;\ue000-\uf8ff]{0,40}\band (?:another |a further )?[\ue000-\ue009]", last.skeleton[claims[0].end("d") :]):
+    if re.match(
+        r"[^.;\ue000-\uf8ff]{0,40}\band (?:another |a further )?[\ue000-\ue009]", last.skeleton[claims[0].end("d") :]
+    ):
         return  # a part of the time
     if d.unit not in (None, "year") or d.hedge or d.value != int(d.value) or d.value < 2:
         return

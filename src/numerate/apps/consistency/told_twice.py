@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from numerate.apps.consistency.base import finding_at
 from numerate.apps.consistency.slips import is_slip
+from numerate.apps.consistency.told_doses import told_doses
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,36 +23,51 @@ if TYPE_CHECKING:
 __all__ = ["told_twice"]
 
 _WORD = re.compile(r"[^\W\d_]{4,}(?:['’-][^\W\d_]+)*")
-_STOP = frozenset(
-    "about above after again against along also although among around because been before being below between both came come cost costs could does down"
-    " during each even ever every first from full further gave given gives have having here hers high house however hundred into itself just last later least less like"
-    " made make makes many million billion thousand more most much must near nearly next only onto other others over part people percent said same says"
-    " second several shall should since some still such than that their them then there these they this those three through time times today together total"
-    " towards under until upon used using very want well were what when where which while will with within without would year years month months week weeks"
-    " days hours hour minutes metres meters metre meter kilometres kilometers tonnes litres euros dollars pounds number numbers still four five eight seven nine".split()
-)
+_STOP = frozenset([
+    "about", "above", "after", "again", "against", "along", "also", "although", "among", "around", "because",
+    "been", "before", "being", "below", "between", "both", "came", "come", "cost", "costs", "could", "does", "down",
+    "during", "each", "even", "ever", "every", "first", "from", "full", "further", "gave", "given", "gives", "have",
+    "having", "here", "hers", "high", "house", "however", "hundred", "into", "itself", "just", "last", "later",
+    "least", "less", "like", "made", "make", "makes", "many", "million", "billion", "thousand", "more", "most",
+    "much", "must", "near", "nearly", "next", "only", "onto", "other", "others", "over", "part", "people",
+    "percent", "said", "same", "says", "second", "several", "shall", "should", "since", "some", "still", "such",
+    "than", "that", "their", "them", "then", "there", "these", "they", "this", "those", "three", "through", "time",
+    "times", "today", "together", "total", "towards", "under", "until", "upon", "used", "using", "very", "want",
+    "well", "were", "what", "when", "where", "which", "while", "will", "with", "within", "without", "would", "year",
+    "years", "month", "months", "week", "weeks", "days", "hours", "hour", "minutes", "metres", "meters", "metre",
+    "meter", "kilometres", "kilometers", "tonnes", "litres", "euros", "dollars", "pounds", "number", "numbers",
+    "four", "five", "eight", "seven", "nine",
+])  # fmt: skip
 _CHANGED = re.compile(
-    r"\b(?:from|increas\w*|decreas\w*|reduc\w*|rais\w*|rose|rise|risen|fell|fall\w*|drop\w*|grew|grow\w*|compared|previous\w*|former\w*|earlier|originally|initial\w*"
-    r"|instead|another|versus|vs|while|whereas|than|moved|changed?|postponed|revised|corrected|second|third|other|others|each|per|respectively|budgeted|planned"
-    r"|estimated|forecast|expected|later|remaining|alone|including|without|before|after|year-ago|year earlier|last year|up|down|target\w*|goal|guidance|between"
-    r"|against|record|average|median|mean|and (?:another|a further)|of which|of whom|of these|of them|only|excluding|net|gross|adjusted|until|titrat\w*|now|new|old"
-    r"|first|next|dose escalat\w*|switched|cut|extended|maximum|minimum|at least|if|or|group|control|placebo|arm|half)\b"
+    r"\b(?:from|increas\w*|decreas\w*|reduc\w*|rais\w*|rose|rise|risen|fell|fall\w*|drop\w*|grew"
+    r"|grow\w*|compared|previous\w*|former\w*|earlier|originally|initial\w*"
+    r"|instead|another|versus|vs|while|whereas|than|moved|changed?|postponed|revised|corrected|second"
+    r"|third|other|others|each|per|respectively|budgeted|planned"
+    r"|estimated|forecast|expected|later|remaining|alone|including|without|before|after|year-ago"
+    r"|year earlier|last year|up|down|target\w*|goal|guidance|between"
+    r"|against|record|average|median|mean|and (?:another|a further)|of which|of whom|of these|of them"
+    r"|only|excluding|net|gross|adjusted|until|titrat\w*|now|new|old"
+    r"|first|next|dose escalat\w*|switched|cut|extended|maximum|minimum|at least|if|or|group|control"
+    r"|placebo|arm|half)\b"
 )
 _CONTRASTED = re.compile(
-    r"\b(?:from|increas\w*|decreas\w*|reduc\w*|rais(?:ed|es|ing)|rose|fell|compared|previous\w*|former\w*|earlier|originally|initial\w*|instead|another|versus|vs"
-    r"|whereas|than|neighbou?ring|adjacent|adjoining|nearby|rival|sister|second|third|moved|changed?|postponed|revised|corrected|other|others|each|per|budgeted|planned|estimated|forecast|expected|remaining|target\w*|up|down"
+    r"\b(?:from|increas\w*|decreas\w*|reduc\w*|rais(?:ed|es|ing)|rose|fell|compared|previous\w*"
+    r"|former\w*|earlier|originally|initial\w*|instead|another|versus|vs"
+    r"|whereas|than|neighbou?ring|adjacent|adjoining|nearby|rival|sister|second|third|moved|changed?"
+    r"|postponed|revised|corrected|other|others|each|per|budgeted|planned|estimated|forecast|expected"
+    r"|remaining|target\w*|up|down"
     r"|between|average|median|excluding|only|against|of these|of them|of which)\b"
 )
 """Words that tell two quantities apart, next to one of them."""
 _HEADLINE = re.compile(r"^(?:subject|re|betreff|headline|title|summary|abstract)\b\s*[.:]", re.IGNORECASE)
-_DOSE = re.compile(r"\b(?P<drug>[a-z]{5,})(?: (?:at|to|the|same|usual|current|dose|of|on|a|tablets?|orally|po|daily))* $")
-_SAME = re.compile(r"\b(?:continu\w*|same|current|unchanged|maintain\w*|remains? on|still on|stay\w* on|as before|usual|keep)\b")
-_DRUG_CHANGE = re.compile(r"\b(?:increas\w*|decreas\w*|reduc\w*|rais\w*|titrat\w*|up to|switch\w*|chang\w*|from|stepped|doubl\w*|halv\w*|then|taper\w*|adjust\w*|lower\w*|cut|add|start\w*|instead)\b")
 _ADJECTIVES = frozenset(["tall", "long", "high", "wide", "deep", "were", "with", "said", "says"])
 _BEHIND = re.compile(r"\b(?:than|compared|instead|other|others|more|fewer|less|another|versus|vs)\b")
-_OTHER_THING = re.compile(r"\b(?:an?other|other|second|third|next|older|newer|former|latter|sister|neighbou?ring|nearby)\b")
+_OTHER_THING = re.compile(
+    r"\b(?:an?other|other|second|third|next|older|newer|former|latter|sister|neighbou?ring|nearby)\b"
+)
 _MARKET = re.compile(
-    r"\b(?:previous\w*|earlier|narrow\w*|widen\w*|higher|lower|rose|fell|risen|fallen|range|per|a share|clos(?:ed|ing)|each|following|gallon|barrel|bid)\b"
+    r"\b(?:previous\w*|earlier|narrow\w*|widen\w*|higher|lower|rose|fell|risen|fallen|range|per"
+    r"|a share|clos(?:ed|ing)|each|following|gallon|barrel|bid)\b"
 )
 """Words of prices and rates, of which a text has many that are like each other."""
 WINDOW = 12
@@ -72,7 +88,7 @@ def told_twice(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
     """Pairs of quantities of a document that are one."""
     if len(sentences) < 2:
         return
-    yield from _doses(sentences)
+    yield from told_doses(sentences)
     headline = _headline(text, sentences)
     groups: dict[tuple[str, str], list[tuple[int, Quantity]]] = {}
     first: list[Quantity] = []
@@ -93,14 +109,20 @@ def told_twice(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
             if _are_one(one, other) and not _side_by_side(sentences, a, b):
                 yield _finding(one, other)
     if headline:
-        first = [each for each in sentences[0].quantities if each.group in ("clock", "money", "unit", "plain", "percent")]
+        first = [
+            each for each in sentences[0].quantities if each.group in ("clock", "money", "unit", "plain", "percent")
+        ]
         for a in first:
             yield from _against_headline(sentences, a, headline, told)
 
 
 def _keys(sentence: Sentence) -> Iterator[tuple[tuple[str, str], Quantity]]:
     for quantity in sentence.quantities:
-        if quantity.group not in ("plain", "unit", "money", "percent") or quantity.value < 10 and quantity.group == "plain" or quantity.value <= 0:
+        if (
+            quantity.group not in ("plain", "unit", "money", "percent")
+            or (quantity.value < 10 and quantity.group == "plain")
+            or quantity.value <= 0
+        ):
             continue
         digits = f"{quantity.value:.10g}".partition("e")[0].replace(".", "").replace("0", "")
         if len(digits) > 1:
@@ -112,10 +134,14 @@ def _headline(text: str, sentences: Sequence[Sentence]) -> bool:
     if first.offset > 12 or len(first.text) > 140 or len(first.quantities) > 5:
         return False
     end = first.offset + len(first.text)
-    return _HEADLINE.match(first.text) is not None or (text[end : end + 2].startswith("\n") and not first.text.endswith((".", ":")))
+    return _HEADLINE.match(first.text) is not None or (
+        text[end : end + 2].startswith("\n") and not first.text.endswith((".", ":"))
+    )
 
 
-def _told(sentences: Sequence[Sentence], index: int, quantity: Quantity, headline: bool, seen: dict[int, _Told]) -> _Told:
+def _told(
+    sentences: Sequence[Sentence], index: int, quantity: Quantity, headline: bool, seen: dict[int, _Told]
+) -> _Told:
     if quantity.start in seen:
         return seen[quantity.start]
     sentence = sentences[index]
@@ -125,11 +151,35 @@ def _told(sentences: Sequence[Sentence], index: int, quantity: Quantity, headlin
     words = [word for part in (before, behind) for word in _WORD.findall(part)]
     is_headline = headline and index == 0
     stems = frozenset(_stem(word) for word in words if word.lower() not in _STOP)
-    names = frozenset() if is_headline else frozenset(
-        _stem(word) for word in words if word[0].isupper() and not re.search(rf"(?:^|[.:!?] ){re.escape(word)}", sentence.text)
+    names = (
+        frozenset()
+        if is_headline
+        else frozenset(
+            _stem(word)
+            for word in words
+            if word[0].isupper() and not re.search(rf"(?:^|[.:!?] ){re.escape(word)}", sentence.text)
+        )
     )
-    nouns = [each for each in (_noun(behind.split(",")[0].split("(")[0].split(), True), _noun(re.split(r"[.;:(]", before)[-1].split(), False)) if each]
-    seen[quantity.start] = _Told(quantity, index, stems, names, frozenset(nouns), f"{before.lower()} {behind.lower()}", _CONTRASTED.search(before[-30:].lower()) is not None or _OTHER_THING.search(before.lower()) is not None or _BEHIND.search(behind[:24].lower()) is not None, is_headline)
+    nouns = [
+        each
+        for each in (
+            _noun(behind.split(",")[0].split("(")[0].split(), True),
+            _noun(re.split(r"[.;:(]", before)[-1].split(), False),
+        )
+        if each
+    ]
+    seen[quantity.start] = _Told(
+        quantity,
+        index,
+        stems,
+        names,
+        frozenset(nouns),
+        f"{before.lower()} {behind.lower()}",
+        _CONTRASTED.search(before[-30:].lower()) is not None
+        or _OTHER_THING.search(before.lower()) is not None
+        or _BEHIND.search(behind[:24].lower()) is not None,
+        is_headline,
+    )
     return seen[quantity.start]
 
 
@@ -154,10 +204,19 @@ def _are_one(one: _Told, other: _Told) -> bool:
     if a.hedge or b.hedge or (one.names - other.names and other.names - one.names):
         return False
     shared, near = len(one.stems & other.stems), _are_near(one, other)
-    is_sure = (near and shared > 1 and a.group in ("unit", "money")) or (_digits(a) > 3 and (a.group != "plain" or a.value == int(a.value))) or one.is_headline or (a.group == "unit" and near and _digits(a) > 2)
+    is_sure = (
+        (near and shared > 1 and a.group in ("unit", "money"))
+        or (_digits(a) > 3 and (a.group != "plain" or a.value == int(a.value)))
+        or one.is_headline
+        or (a.group == "unit" and near and _digits(a) > 2)
+    )
     if any(each.is_contrasted or (not is_sure and _CHANGED.search(each.context)) for each in (one, other)):
         return False
-    if a.group in ("unit", "money") and not one.is_headline and any(_MARKET.search(each.context) for each in (one, other)):
+    if (
+        a.group in ("unit", "money")
+        and not one.is_headline
+        and any(_MARKET.search(each.context) for each in (one, other))
+    ):
         return False
     years = [set(re.findall(r"\b[12]\d{3}\b", each.context)) for each in (one, other)]
     if years[0] and years[1] and years[0] != years[1]:
@@ -171,7 +230,9 @@ def _are_one(one: _Told, other: _Told) -> bool:
     if digits == 3:
         return shared > 2 or (near and (shared > 1 or a.group in ("unit", "money")) and not _is_time(a))
     is_named = "-" in a.text + b.text or (a.group == "money" and shared > 1)
-    return (near and is_named and a.group in ("unit", "money") and not _is_time(a)) or (one.is_headline and (shared > 1 or near))
+    return (near and is_named and a.group in ("unit", "money") and not _is_time(a)) or (
+        one.is_headline and (shared > 1 or near)
+    )
 
 
 def _are_near(one: _Told, other: _Told) -> bool:
@@ -201,8 +262,12 @@ def _side_by_side(sentences: Sequence[Sentence], a: Quantity, b: Quantity) -> bo
     return any({a.value, b.value} <= {each.value for each in sentence.quantities} for sentence in sentences)
 
 
-def _against_headline(sentences: Sequence[Sentence], a: Quantity, headline: bool, told: dict[int, _Told]) -> Iterator[Finding]:
-    if any(each.value == a.value and each.group == a.group for sentence in sentences[1:] for each in sentence.quantities):
+def _against_headline(
+    sentences: Sequence[Sentence], a: Quantity, headline: bool, told: dict[int, _Told]
+) -> Iterator[Finding]:
+    if any(
+        each.value == a.value and each.group == a.group for sentence in sentences[1:] for each in sentence.quantities
+    ):
         return
     one, found = _told(sentences, 0, a, headline, told), []
     for index, sentence in enumerate(sentences[1:8], 1):
@@ -210,7 +275,10 @@ def _against_headline(sentences: Sequence[Sentence], a: Quantity, headline: bool
             if b.group != a.group or not a.comparable(b) or b.hedge or a.hedge or not _is_near(a, b):
                 continue
             other = _told(sentences, index, b, headline, told)
-            if len(one.stems & other.stems) > (1 if a.group in ("clock", "money", "unit") else 2) and not other.is_contrasted:
+            if (
+                len(one.stems & other.stems) > (1 if a.group in ("clock", "money", "unit") else 2)
+                and not other.is_contrasted
+            ):
                 found.append(other)
     if len(found) == 1 and not one.is_contrasted and not _side_by_side(sentences, a, found[0].quantity):
         yield _finding(one, found[0])
@@ -219,7 +287,9 @@ def _against_headline(sentences: Sequence[Sentence], a: Quantity, headline: bool
 def _is_near(a: Quantity, b: Quantity) -> bool:
     """Whether one digit is another one, or two are exchanged."""
     if a.group == "clock":
-        return a.value != b.value and (abs(a.value - b.value) in (60, 600, 10, 20, 30, 720) or a.value % 60 == b.value % 60)
+        return a.value != b.value and (
+            abs(a.value - b.value) in (60, 600, 10, 20, 30, 720) or a.value % 60 == b.value % 60
+        )
     one, other = (re.sub(r"[^\d]", "", each.numerals[0].text) for each in (a, b))
     if len(one) != len(other) or one == other or len(one) < 2:
         return False
@@ -230,29 +300,3 @@ def _finding(one: _Told, other: _Told) -> Finding:
     first, second = one.quantity, other.quantity
     message = f"This is {second.text} here and {first.text} before."
     return finding_at("repeated", second, message, meant=first.value, others=[first], probability=0.86)
-
-
-def _doses(sentences: Sequence[Sentence]) -> Iterator[Finding]:
-    """A drug that is said to go on as it was, with another dose than before."""
-    if not any(" mg" in each.text or " mcg" in each.text or " units" in each.text or "µg" in each.text for each in sentences):
-        return
-    seen: dict[tuple[str, str], list[tuple[int, Quantity]]] = {}
-    for index, sentence in enumerate(sentences):
-        words = sentence.skeleton
-        for position, quantity in enumerate(sentence.quantities):
-            if quantity.unit not in ("mg", "mcg", "µg", "g", "mL", "ug"):
-                continue
-            at = words.find(chr(0xE100 + position)) - 1
-            match = _DOSE.search(words[max(0, at - 60) : at])
-            if match is None:
-                continue
-            key = match["drug"], quantity.unit
-            earlier = seen.get(key, [])
-            if earlier and _SAME.search(words[:at]) and not _DRUG_CHANGE.search(words):
-                values = {each.value for _, each in earlier}
-                between = " ".join(each.skeleton for each in sentences[earlier[-1][0] : index])
-                if len(values) == 1 and quantity.value not in values and not _DRUG_CHANGE.search(between.replace("no recent changes", "")):
-                    first = earlier[0][1]
-                    message = f"The dose of {match['drug']} is {quantity.text} here and {first.text} before."
-                    yield finding_at("repeated", quantity, message, meant=first.value, others=[first], probability=0.88)
-            seen.setdefault(key, []).append((index, quantity))
