@@ -26,25 +26,24 @@ _ITEM = re.compile(
     rf"|{slot('p2', PERCENT)}{_WORDS} ?[(\[](?:n ?= ?)?{slot('a2', COUNT)} ?[)\];,]"
     rf"|(?<![/–—-]){slot('a3', COUNT)}{_WORDS}, or {slot('p3', PERCENT)}(?=[,.;]| of (?:them|these|the|all)\b)"
 )
-_OWN = re.compile(rf" of (?:the |all |these |those |its |their )?{slot('n', COUNT)}| ?/ ?{slot('m', COUNT)}")
 _CHANGE = re.compile(
     r"\b(?:up|down|rose|fell|grew|increase\w*|decrease\w*|declin\w*|growth|drop\w*|higher|lower|compared|versus|vs"
     r"|year-on-year|gain\w*|more|fewer|less|alcohol|interest|discount)\b"
 )
 _WHOLE = re.compile(
-    rf"\b(?:of|among|in|from|included|enrolled|studied|surveyed|total of|all|sample of|n ?=|were|the|these) $"
+    r"\b(?:of|among|in|from|included|enrolled|studied|surveyed|total of|all|sample of|n ?=|were|the|these) $"
 )
 LEAST_WHOLE = 8
 
 
 def listed_shares(sentence: Sentence) -> Iterator[Finding]:
     """Shares of a list that do not fit the whole that the others fit."""
-    yield from _judged(sentence, _items(sentence), _wholes(sentence), is_stated=True)
+    yield from _judged(sentence, _items(sentence), _wholes(sentence))
 
 
 def _items(sentence: Sentence) -> list[tuple[Quantity, Quantity]]:
     skeleton, found = sentence.skeleton, []
-    if PERCENT not in skeleton or "(" not in skeleton and "[" not in skeleton and ", or" not in skeleton:
+    if PERCENT not in skeleton or ("(" not in skeleton and "[" not in skeleton and ", or" not in skeleton):
         return found
     for match in _ITEM.finditer(skeleton):
         mark = "" if match["a"] else "2" if match["a2"] else "3"
@@ -69,7 +68,7 @@ def _fits(part: float, whole: float, p: Quantity) -> bool:
 
 
 def _judged(
-    sentence: Sentence, items: list[tuple[Quantity, Quantity]], wholes: Sequence[Quantity], *, is_stated: bool
+    sentence: Sentence, items: list[tuple[Quantity, Quantity]], wholes: Sequence[Quantity]
 ) -> Iterator[Finding]:
     if not 2 <= len(items) <= 12:
         return
@@ -119,7 +118,7 @@ _THING = re.compile(
 
 
 def shares_of_last(sentences: Sequence[Sentence]) -> Iterable[Finding]:
-    """The same for a whole of one of the two sentences before: `We enrolled 60 patients. Nausea occurred in 9 (20 %)`."""
+    """The same for a whole of one of the two sentences before: `60 patients took part. Nausea occurred in 9 (20 %)`."""
     for index, sentence in enumerate(sentences):
         if index == 0 or "%" not in sentence.text or "(" not in sentence.text:
             continue
@@ -134,4 +133,4 @@ def shares_of_last(sentences: Sequence[Sentence]) -> Iterable[Finding]:
             if _THING.match(other.text, whole.end - other.offset)
         ]
         if len(items) > 1:
-            yield from _judged(sentence, items, wholes, is_stated=False)
+            yield from _judged(sentence, items, wholes)

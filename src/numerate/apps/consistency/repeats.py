@@ -35,6 +35,8 @@ _BEGUN = (
     "born",
     "Born",
     "founding",
+    "foundation",
+    "inauguration",
     "completion",
     "opening",
     "establishment",

@@ -1,6 +1,6 @@
 """Durations told in another sentence than the two times they lie between.
 
-`departs at 09:40, arrives at 13:05. The journey takes 2 h 25 min`; `took over in 2009. She left in 2023, after 7 years`.
+`departs at 09:40, arrives at 13:05. It takes 2 h 25 min`; `took over in 2009. She left in 2023, after 7 years`.
 """
 
 from __future__ import annotations
