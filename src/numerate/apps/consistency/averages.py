@@ -329,7 +329,8 @@ def _are_names(text: str, items: list[str]) -> bool:
 
 
 _SOME_OF = re.compile(
-    r"\b(?:one|two|three|four|five|six|seven|eight|nine|ten|some|many|most|half|\d+) of (?:(?:the|its|his|her|their|our|all|those|these) )*$",
+    r"\b(?:one|two|three|four|five|six|seven|eight|nine|ten|some|many|most|half|\d+) of (?:(?:the|its"
+    r"|his|her|their|our|all|those|these) )*$",
     re.IGNORECASE,
 )
 """`three of the five finalists, A, B and C`"""

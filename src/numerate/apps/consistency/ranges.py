@@ -115,7 +115,8 @@ _OF_MONEY = re.compile(
 _BC = re.compile(r"\b(?:b\.?c|bce|ante|million years|ago|ma\b|before christ)")
 _SCALED = re.compile(r",? ?(?:thousand|m(?:il)?ln|million|b(?:il)?ln|billion|hundred|dozen|\d)|, ?[\ue000-\ue009]")
 _CODE = re.compile(
-    r"\b(?:order|invoice|number|no\.?|id|ref\.?|reference|part|model|serial|case|item|ticket|version|code|file|docket|tracking)[ :#]+$",
+    r"\b(?:order|invoice|number|no\.?|id|ref\.?|reference|part|model|serial|case|item|ticket|version"
+    r"|code|file|docket|tracking)[ :#]+$",
     re.IGNORECASE,
 )
 _TWO_THINGS = re.compile(r"(?:difference|gap|ratio|distance|relation\w*|correlation|comparison|choice|contrast)s? $")
@@ -229,9 +230,11 @@ class Ranges(Rule):
                 yield from self._order(sentence, match)
         if skeleton.count(YEAR) > 1 and not _BC.search(skeleton):
             for match in (*_YEARS.finditer(skeleton), *_FROM_YEARS.finditer(skeleton)):
-                if " back " not in skeleton and len(sentence.get(match, "b").text) == len(
-                    sentence.get(match, "a").text
-                ) and not _CODE.search(sentence.text[: sentence.get(match, "a").start - sentence.offset]):  # no `1998–99`
+                if (
+                    " back " not in skeleton
+                    and len(sentence.get(match, "b").text) == len(sentence.get(match, "a").text)
+                    and not _CODE.search(sentence.text[: sentence.get(match, "a").start - sentence.offset])
+                ):  # no `1998–99`
                     yield from self._order(sentence, match)
             for match in matches(skeleton, (((" and ", " but "), _ENDED), (("between ",), _BETWEEN_YEARS))):
                 yield from self._order(sentence, match)
@@ -242,7 +245,11 @@ class Ranges(Rule):
             low, high = (
                 [sentence.get(match, "q") for match in pattern.finditer(skeleton)] for pattern in (_LEAST, _MOST)
             )
-            if len(low) == len(high) == 1 and (_same(low[0], high[0]) or _shares(low[0], high[0])) and low[0].value > high[0].value > 0:
+            if (
+                len(low) == len(high) == 1
+                and (_same(low[0], high[0]) or _shares(low[0], high[0]))
+                and low[0].value > high[0].value > 0
+            ):
                 message = f"The lowest value {low[0].text} is more than the highest, {high[0].text}."
                 yield finding_at("range", low[0], message, others=high, probability=0.9)
         for match in _DATES.finditer(skeleton) if skeleton.count(DATED) > 1 else ():
