@@ -48,7 +48,10 @@ _EDITION = re.compile(
     rf"|their) {slot('m', ORDINAL)}(?: annual)?(?: [a-z]+)? (?:edition|festival|running|race|run|fair"
     r"|conference|meeting|show|tournament|marathon|time)\b"
 )
-_ANNIVERSARY = re.compile(rf"{_N}(?:[ -][a-z]+)? (?P<what>anniversary|birthday|jubilee)\b")
+_ANNIVERSARY = re.compile(
+    rf"(?:{_N}(?:[ -][a-z]+)? (?P<what>anniversary|birthday|jubilee)"
+    rf"|\b(?:in|enters|entering|entered|now in|marks) (?:its|their) {slot('m', ORDINAL)} (?P<year>year|season))\b"
+)
 _BEGUN = re.compile(
     r"\b(?:opened|founded|born|established|formed|incorporated|launched|built|inaugurated|created"
     r"|completed|started|married|wed|began|begun|set up|signed|unveiled|consecrated|released"
@@ -65,7 +68,7 @@ def anniversaries(group: list[Sentence]) -> Iterator[Finding]:
         claims = [*_ANNIVERSARY.finditer(sentence.skeleton)]
         if len(claims) != 1:
             continue
-        n = sentence.get(claims[0], "n")
+        n = sentence.get(claims[0], "n" if claims[0]["n"] else "m")
         for window in ([sentence], group[max(0, index - 1) : index + 1], group[index : index + 2]):
             years = {year: None for part in window for each in part.quantities if (year := _year_of(each)) is not None}
             words = " ".join(part.skeleton for part in window)
@@ -80,7 +83,7 @@ def anniversaries(group: list[Sentence]) -> Iterator[Finding]:
                 break
             real = max(years) - min(years)
             if (
-                real == n.value
+                real in (n.value, n.value - 1 if claims[0]["year"] else n.value)
                 or n.value < 2
                 or sum(len([*_ANNIVERSARY.finditer(part.skeleton)]) for part in window) != 1
             ):
@@ -125,7 +128,7 @@ def _is_today(window: list[Sentence], last: int) -> bool:
 
 def _year_of(quantity: Quantity) -> int | None:
     if quantity.group == "year":
-        return int(quantity.value)
+        return int(quantity.value) if quantity.value >= 1000 else None
     found = re.search(r"\b[12]\d{3}\b", quantity.text) if quantity.group == "date" else None
     return int(found[0]) if found else None
 

@@ -25,7 +25,8 @@ _N = rf"(?P<n>{'|'.join(sorted(_WORDS, key=len, reverse=True))}|1[0-9]|[2-9])"
 _ITEM = re.compile(r"^(?P<indent>[ \t]*)(?P<mark>[-*•–+◦▪]|\(?(?:\d{1,2}|[a-h])[.)]|\[[ x]\])[ \t]+(?P<body>\S.*)$")
 _LEAD = re.compile(
     rf"\b{_N}(?: (?!hours?\b|minutes?\b|days?\b|weeks?\b|months?\b|years?\b|per\b|euros?\b"
-    r"|dollars?\b)[a-z][\w'’-]*){0,3}? (?P<noun>[a-z][\w'’-]*s|people|men|women|children"
+    r"|dollars?\b)[a-z][\w'’-]*){0,3}? (?P<noun>(?!hours\b|minutes\b|days\b|weeks\b|months\b|years\b"
+    r"|euros\b|dollars\b)[a-z][\w'’-]*s|people|men|women|children"
     r"|criteria)\b(?P<gap>[^:.!?\n]{0,80}):$",
     re.IGNORECASE,
 )
@@ -53,9 +54,9 @@ _ANOTHER = re.compile(
 """Between the noun and the list: the list is one of something else."""
 _COLON = re.compile(
     r"\b(?P<art>(?:the|these|those|its|his|her|their|our|my|all|only|just|of|for|from|with|to|named"
-    rf"|are|were|and|by|on|in|has|had|have|at|took|a|following) )?{_N} (?P<adj>(?:[a-z][\w'’-]* "
+    rf"|are|were|and|by|on|in|has|had|have|at|took|a|following) )?(?i:{_N}) (?P<adj>(?:[a-z][\w'’-]* "
     r"){0,3}?)(?P<noun>[a-z][\w'’-]*s|people|men|women|children)\b"
-    r"(?P<gap>[^:;.!?()\n]{0,90}?)(?P<mark>: |, (?=[A-Z][\w’'-]+(?: [A-Z][\w’'-]+)*,? \(?\d)"
+    r"(?P<gap>[^:;.!?()\n]{0,90}?)(?P<mark>: | (?:are|were) (?=[A-Z])|, (?=[A-Z][\w’'-]+(?: [A-Z][\w’'-]+)*,? \(?\d)"
     r"|, (?:namely|that is|i\.e\.),? | \((?=[A-Z])| – | — )(?P<items>(?:[^:;()\n]"
     r"|\((?:aged )?\d{1,3}\)){6,400}?)(?P<end>\)|[.;!?](?=\s|$)|$| – | — |,(?= (?!and\b"
     r"|aged\b)[a-z]))",
@@ -101,7 +102,7 @@ def _lines(text: str) -> Iterator[Finding]:
         if not stripped.endswith(":") or _ITEM.match(line):
             continue
         match = _LEAD.search(stripped[stripped.rfind(". ") + 1 :])
-        if match is None or _LOOSE.search(match["gap"]):
+        if match is None or _LOOSE.search(match["gap"]) or _ANOTHER.search(match["gap"]):
             continue
         shift = start + stripped.rfind(". ") + 1
         lead = match.string[max(0, match.start() - 30) : match.end("noun")]
@@ -201,7 +202,7 @@ def _inline(part: str, offset: int) -> Iterator[Finding]:
 
 def _are_names(items: str) -> bool:
     """Whether each item begins with a capital letter."""
-    return all(each[:1].isupper() for each in _SPLIT.split(items.strip()) if each)
+    return all(each.lstrip("\"“‘'")[:1].isupper() for each in _SPLIT.split(items.strip()) if each)
 
 
 def _count(items: str) -> set[int]:

@@ -160,7 +160,7 @@ class Differences(Rule):
             or abs(years - d.value) <= (1.01 if a.group == b.group else 1.3) + blur / _YEAR_DAYS / 400
         ):
             return
-        meant = int(years) if blur < 40 else round(years)
+        meant = int(years + 1e-6) if blur < 40 else round(years)
         message = f"From {a.text} to {b.text} are {meant} years, not {d.text}."
         yield finding_at("difference", d, message, meant=float(meant), others=[a, b])
 

@@ -24,7 +24,7 @@ _KIND = (
     r"(?:ci|c\.i\.|cri|confidence (?:interval|limits|bounds)|credible interval|uncertainty interval|ui|hdi|bca ci)s?"
 )
 _IS = r"(?:,|:| ?=|;| was| is| of| from| between| ranging from|\))* ?[(\[{]? ?"
-_CI = re.compile(rf"{_X} ?[;,:]? ?[(\[{{]? ?{_LEVEL}{_KIND}{_IS}{_A}{_TO}{_B}")
+_CI = re.compile(rf"{_X}(?:(?: [a-z-]+){{1,2}}(?= [(\[]))? ?[;,:]? ?[(\[{{]? ?{_LEVEL}{_KIND}{_IS}{_A}{_TO}{_B}")
 _RATIO = (
     r"(?:hazard ratio|odds ratio|risk ratio|rate ratio|relative risk|prevalence ratio"
     r"|incidence rate ratio|mean difference"

@@ -52,7 +52,7 @@ _WAS_THEN = re.compile(
     rf"|(?:\bat the age of|\bat age|\baged|\bwas|\bturned|\bat) {slot('e', COUNT)}(?: years old)?"
     rf"(?: when [a-z ]{{1,40}}?|,)? in {slot('s', YEAR)}(?=[.,;)]|$| (?:she|he|and)\b)"
 )
-_OTHER = re.compile(r"\b(?:whose|together with|joint|posthumous\w*|would have|missing|twins?|both)\b")
+_OTHER = re.compile(r"\b(?:together with|joint|posthumous\w*|would have|missing|twins?|both)\b")
 _PRONOUN = re.compile(
     r"^[\"“(]?(?:He|She|His|Her|Born|In|On|At|After|By|When|Survived|Until|Having|They|Dr|Mr|Mrs|Ms|Sir|Prof)\b"
 )

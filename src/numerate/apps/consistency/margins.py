@@ -147,6 +147,8 @@ def _margin(window: list[Sentence]) -> Iterator[Finding]:
         r" (?:[a-z]+ )?or (?:more|less)", words[match.end("d") :]
     ):
         return
+    if len(window) > 1 and not re.search(r"\b(?:margin|majority|lead|gap|difference|clearance)\b", match[0]):
+        return  # a deficit or a profit may be that of another time
     if len(window) > 1 and _OPEN.search(window[0].skeleton):
         return
     pool = [each for part in window for each in part.quantities if each.start < d.start]

@@ -144,6 +144,9 @@ def _another_thing(earlier: Mention, later: Mention) -> bool:
     return later.key not in names and not any(re.search(rf"\b{each}", earlier.words) for each in names)
 
 
+_SAME_THING = frozenset(["the", "an", "a", "its", "this", "that", "his", "her", "their", "of", "and", "total", "with"])
+
+
 def _contradict(earlier: Mention, later: Mention) -> bool:
     a, b = earlier.quantity, later.quantity
     if a.value == b.value or a.group != b.group or not a.comparable(b) or later.index == earlier.index:
@@ -155,6 +158,9 @@ def _contradict(earlier: Mention, later: Mention) -> bool:
     same = later.thing is not None and re.search(rf"\b(?:the|its|this) {later.thing}\b", earlier.words) is not None
     if not same and (earlier.is_elsewhere or later.is_elsewhere):
         return False
+    kinds = [re.search(rf"([a-z-]+) {re.escape(later.key)}\b", each.words) for each in (earlier, later)]
+    if kinds[0] and kinds[1] and kinds[0][1] != kinds[1][1] and not _SAME_THING & {kinds[0][1], kinds[1][1]}:
+        return False  # `the upstairs flat`, `the downstairs flat`
     if (later.when or earlier.when) and earlier.when != later.when and not later.is_definite:
         return False
     if abs(a.value - b.value) <= a.slack + b.slack:

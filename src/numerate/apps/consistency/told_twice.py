@@ -63,8 +63,16 @@ _HEADLINE = re.compile(r"^(?:subject|re|betreff|headline|title|summary|abstract)
 _ADJECTIVES = frozenset(["tall", "long", "high", "wide", "deep", "were", "with", "said", "says"])
 _BEHIND = re.compile(r"\b(?:than|compared|instead|other|others|more|fewer|less|another|versus|vs)\b")
 _OTHER_THING = re.compile(
-    r"\b(?:an?other|other|second|third|next|older|newer|former|latter|sister|neighbou?ring|nearby)\b"
+    r"\b(?:an?other|other|old|comparison|contrast|second|third|next|older|newer|former|latter|sister"
+    r"|neighbou?ring|nearby)\b"
 )
+_APART = re.compile(
+    r"\b(?:upstairs|downstairs|upper|lower|north\w*|south\w*|east\w*|west\w*|left|right|inner|outer|men|women|boys|girls"
+    r"|male|female|morning|afternoon|evening|summer|winter|spring|autumn|home|away|red|blue|green"
+    r"|white|black|domestic|foreign|import\w*|export\w*|apple|pear|monday|tuesday|wednesday|thursday"
+    r"|friday|saturday|sunday|january|february|april|june|july|august|september|october|november|december)\b"
+)
+"""Words that tell one thing from another of its kind."""
 _MARKET = re.compile(
     r"\b(?:previous\w*|earlier|narrow\w*|widen\w*|higher|lower|rose|fell|risen|fallen|range|per"
     r"|a share|clos(?:ed|ing)|each|following|gallon|barrel|bid)\b"
@@ -75,13 +83,14 @@ WINDOW = 12
 
 class _Told(NamedTuple):
     quantity: Quantity
-    index: int
+    place: int
     stems: frozenset[str]
     names: frozenset[str]
     near: frozenset[str]
     context: str
     is_contrasted: bool
     is_headline: bool
+    frames: frozenset[tuple[str, ...]]
 
 
 def told_twice(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
@@ -179,6 +188,7 @@ def _told(
         or _OTHER_THING.search(before.lower()) is not None
         or _BEHIND.search(behind[:24].lower()) is not None,
         is_headline,
+        _frames(before, behind),
     )
     return seen[quantity.start]
 
@@ -204,6 +214,9 @@ def _are_one(one: _Told, other: _Told) -> bool:
     if a.hedge or b.hedge or (one.names - other.names and other.names - one.names):
         return False
     shared, near = len(one.stems & other.stems), _are_near(one, other)
+    parts = [set(_APART.findall(each.context)) for each in (one, other)]
+    if parts[0] - parts[1] and parts[1] - parts[0]:
+        return False
     is_sure = (
         (near and shared > 1 and a.group in ("unit", "money"))
         or (_digits(a) > 3 and (a.group != "plain" or a.value == int(a.value)))
@@ -222,6 +235,8 @@ def _are_one(one: _Told, other: _Told) -> bool:
     if years[0] and years[1] and years[0] != years[1]:
         return False
     digits = _digits(a)
+    if one.frames & other.frames and not _is_time(a) and a.group != "percent" and not _is_round(a, b):
+        return True
     is_scaled = _mantissa(a.value) == _mantissa(b.value)
     if is_scaled:
         return digits > 1 and (shared > 2 or (near and shared > 1)) and (a.group != "plain" or digits > 2)
@@ -229,7 +244,7 @@ def _are_one(one: _Told, other: _Told) -> bool:
         return shared > 1 or near or (shared == 1 and a.value >= 1000)
     if digits == 3:
         return shared > 2 or (near and (shared > 1 or a.group in ("unit", "money")) and not _is_time(a))
-    is_named = "-" in a.text + b.text or (a.group == "money" and shared > 1)
+    is_named = "-" in a.text + b.text or (a.group == "money" and one.is_headline)
     return (near and is_named and a.group in ("unit", "money") and not _is_time(a)) or (
         one.is_headline and (shared > 1 or near)
     )
@@ -240,6 +255,29 @@ def _are_near(one: _Told, other: _Told) -> bool:
     if one.near & other.near:
         return True
     return any("-" in mine.quantity.text and mine.near & yours.stems for mine, yours in ((one, other), (other, one)))
+
+
+def _is_round(a: Quantity, b: Quantity) -> bool:
+    """Whether one may be the other but for zeros: then a factor of ten is no slip."""
+    return _mantissa(a.value) == _mantissa(b.value)
+
+
+def _frames(before: str, behind: str) -> frozenset[tuple[str, ...]]:
+    """The two words behind, and the two before with one behind: `room for N people`, `N dark chocolate`."""
+    left, right = before.lower().split()[-2:], [word.strip(",.;:)") for word in behind.lower().split()[:2]]
+    found = set()
+    if len(right) == 2 and all(len(word) > 3 and word.isalpha() and word not in _STOP for word in right):
+        found.add(tuple(right))
+    if (
+        len(left) == 2
+        and right
+        and len(left[0]) > 3
+        and left[0].isalpha()
+        and left[0] not in _STOP
+        and len(right[0]) > 3
+    ):
+        found.add((*left, right[0]))
+    return frozenset(found)
 
 
 def _digits(quantity: Quantity) -> int:

@@ -48,11 +48,17 @@ def _row(cues: str, pattern: str, wrong: str, what: str) -> _Row:
 
 _ROWS = (
     _row(
+        "freez|frost|outside|cold|thermometer|weather|overnight",
+        rf"\b(?:minus|plus|below) {_Q}",
+        "mass volume area speed power",
+        "a temperature",
+    ),
+    _row(
         " of water|water",
         r"\b(?:stor|hold|contain|impound|pump|deliver|suppl|discharg|consum|us|drain|releas|tak|need"
         r"|provid|treat|process|swallow|los|drink|leak)\w* (?:back |up to |in |out "
         rf"|away )?{_HEDGE}{_Q} of {_WATER}\b(?! (?:column|surface|pipe|main))",
-        "area temperature speed voltage time power pressure frequency",
+        "area temperature speed voltage time power pressure frequency length",
         "an amount of water",
     ),
     _row(
@@ -140,7 +146,7 @@ _ROWS = (
     _row(
         "BP |lood pressure|systolic",
         r"\b(?:bp|blood pressure|systolic(?: pressure)?"
-        rf"|diastolic(?: pressure)?){_IS}{_HEDGE}(?:[\ue000][\ue100-\uf8ff] ?/ ?)?{_Q}",
+        rf"|diastolic(?: pressure)?){_IS}{_HEDGE}(?:[\ue000-\ue009][\ue100-\uf8ff] ?/ ?)?{_Q}",
         "concentration temperature mass volume area speed frequency energy",
         "a blood pressure",
     ),
@@ -284,6 +290,8 @@ def unit_nouns(sentence: Sentence) -> Iterator[Finding]:
             quantity = sentence.get(match, name)
             unit = quantity.unit or ""
             measured = dimension_name(unit) or ("concentration" if _CONCENTRATION.search(unit) else None)
+            if measured == "length" and what == "an amount of water" and unit not in ("km", "mi"):
+                continue  # `20 cm of water`
             if measured not in wrong or any(each.confidence != "certain" for each in quantity.numerals):
                 continue
             if _CONTINUED.match(words, match.end(name)) or any(each.shared for each in quantity.numerals):
