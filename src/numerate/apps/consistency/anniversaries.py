@@ -50,7 +50,7 @@ _EDITION = re.compile(
 )
 _ANNIVERSARY = re.compile(
     rf"(?:{_N}(?:[ -][a-z]+)? (?P<what>anniversary|birthday|jubilee)"
-    rf"|\b(?:in|enters|entering|entered|now in|marks) (?:its|their) {slot('m', ORDINAL)} (?P<year>year|season))\b"
+    rf"|\b(?:in|enters|entering|entered|now in|marks) (?:its|their) {slot('m', ORDINAL)} (?P<year>year))\b"
 )
 _BEGUN = re.compile(
     r"\b(?:opened|founded|born|established|formed|incorporated|launched|built|inaugurated|created"

@@ -71,13 +71,7 @@ def ordinal_claims(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding
         joined = " ".join(part.text for part in group)
         if "century" in joined:
             yield from _centuries(group)
-        if (
-            "anniversary" in joined
-            or " year" in joined
-            or " season" in joined
-            or "birthday" in joined
-            or "jubilee" in joined
-        ):
+        if "anniversary" in joined or " year" in joined or "birthday" in joined or "jubilee" in joined:
             yield from anniversaries(group)
         if ANNUAL.search(joined.lower()):
             yield from editions(group, joined.lower())

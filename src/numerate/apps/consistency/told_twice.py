@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from numerate.apps.consistency.base import finding_at
 from numerate.apps.consistency.slips import is_slip
 from numerate.apps.consistency.told_doses import told_doses
+from numerate.apps.consistency.told_words import APART, CHANGED, CONTRASTED, MARKET, STOP
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,42 +24,6 @@ if TYPE_CHECKING:
 __all__ = ["told_twice"]
 
 _WORD = re.compile(r"[^\W\d_]{4,}(?:['’-][^\W\d_]+)*")
-_STOP = frozenset([
-    "about", "above", "after", "again", "against", "along", "also", "although", "among", "around", "because",
-    "been", "before", "being", "below", "between", "both", "came", "come", "cost", "costs", "could", "does", "down",
-    "during", "each", "even", "ever", "every", "first", "from", "full", "further", "gave", "given", "gives", "have",
-    "having", "here", "hers", "high", "house", "however", "hundred", "into", "itself", "just", "last", "later",
-    "least", "less", "like", "made", "make", "makes", "many", "million", "billion", "thousand", "more", "most",
-    "much", "must", "near", "nearly", "next", "only", "onto", "other", "others", "over", "part", "people",
-    "percent", "said", "same", "says", "second", "several", "shall", "should", "since", "some", "still", "such",
-    "than", "that", "their", "them", "then", "there", "these", "they", "this", "those", "three", "through", "time",
-    "times", "today", "together", "total", "towards", "under", "until", "upon", "used", "using", "very", "want",
-    "well", "were", "what", "when", "where", "which", "while", "will", "with", "within", "without", "would", "year",
-    "years", "month", "months", "week", "weeks", "days", "hours", "hour", "minutes", "metres", "meters", "metre",
-    "meter", "kilometres", "kilometers", "tonnes", "litres", "euros", "dollars", "pounds", "number", "numbers",
-    "four", "five", "eight", "seven", "nine",
-])  # fmt: skip
-_CHANGED = re.compile(
-    r"\b(?:from|increas\w*|decreas\w*|reduc\w*|rais\w*|rose|rise|risen|fell|fall\w*|drop\w*|grew"
-    r"|grow\w*|compared|previous\w*|former\w*|earlier|originally|initial\w*"
-    r"|instead|another|versus|vs|while|whereas|than|moved|changed?|postponed|revised|corrected|second"
-    r"|third|other|others|each|per|respectively|budgeted|planned"
-    r"|estimated|forecast|expected|later|remaining|alone|including|without|before|after|year-ago"
-    r"|year earlier|last year|up|down|target\w*|goal|guidance|between"
-    r"|against|record|average|median|mean|and (?:another|a further)|of which|of whom|of these|of them"
-    r"|only|excluding|net|gross|adjusted|until|titrat\w*|now|new|old"
-    r"|first|next|dose escalat\w*|switched|cut|extended|maximum|minimum|at least|if|or|group|control"
-    r"|placebo|arm|half)\b"
-)
-_CONTRASTED = re.compile(
-    r"\b(?:from|increas\w*|decreas\w*|reduc\w*|rais(?:ed|es|ing)|rose|fell|compared|previous\w*"
-    r"|former\w*|earlier|originally|initial\w*|instead|another|versus|vs"
-    r"|whereas|than|neighbou?ring|adjacent|adjoining|nearby|rival|sister|second|third|moved|changed?"
-    r"|postponed|revised|corrected|other|others|each|per|budgeted|planned|estimated|forecast|expected"
-    r"|remaining|target\w*|up|down"
-    r"|between|average|median|excluding|only|against|of these|of them|of which)\b"
-)
-"""Words that tell two quantities apart, next to one of them."""
 _HEADLINE = re.compile(r"^(?:subject|re|betreff|headline|title|summary|abstract)\b\s*[.:]", re.IGNORECASE)
 _ADJECTIVES = frozenset(["tall", "long", "high", "wide", "deep", "were", "with", "said", "says"])
 _BEHIND = re.compile(r"\b(?:than|compared|instead|other|others|more|fewer|less|another|versus|vs)\b")
@@ -66,18 +31,6 @@ _OTHER_THING = re.compile(
     r"\b(?:an?other|other|old|comparison|contrast|second|third|next|older|newer|former|latter|sister"
     r"|neighbou?ring|nearby)\b"
 )
-_APART = re.compile(
-    r"\b(?:upstairs|downstairs|upper|lower|north\w*|south\w*|east\w*|west\w*|left|right|inner|outer|men|women|boys|girls"
-    r"|male|female|morning|afternoon|evening|summer|winter|spring|autumn|home|away|red|blue|green"
-    r"|white|black|domestic|foreign|import\w*|export\w*|apple|pear|monday|tuesday|wednesday|thursday"
-    r"|friday|saturday|sunday|january|february|april|june|july|august|september|october|november|december)\b"
-)
-"""Words that tell one thing from another of its kind."""
-_MARKET = re.compile(
-    r"\b(?:previous\w*|earlier|narrow\w*|widen\w*|higher|lower|rose|fell|risen|fallen|range|per"
-    r"|a share|clos(?:ed|ing)|each|following|gallon|barrel|bid)\b"
-)
-"""Words of prices and rates, of which a text has many that are like each other."""
 WINDOW = 12
 
 
@@ -159,7 +112,7 @@ def _told(
     before, behind = sentence.text[left:at], sentence.text[end:right]
     words = [word for part in (before, behind) for word in _WORD.findall(part)]
     is_headline = headline and index == 0
-    stems = frozenset(_stem(word) for word in words if word.lower() not in _STOP)
+    stems = frozenset(_stem(word) for word in words if word.lower() not in STOP)
     names = (
         frozenset()
         if is_headline
@@ -184,7 +137,7 @@ def _told(
         names,
         frozenset(nouns),
         f"{before.lower()} {behind.lower()}",
-        _CONTRASTED.search(before[-30:].lower()) is not None
+        CONTRASTED.search(before[-30:].lower()) is not None
         or _OTHER_THING.search(before.lower()) is not None
         or _BEHIND.search(behind[:24].lower()) is not None,
         is_headline,
@@ -204,7 +157,7 @@ def _noun(words: list[str], is_behind: bool) -> str | None:
         found = _WORD.fullmatch(word.strip("-–,.;:)\"'"))
         if found is None and len(word) > 3:
             return None
-        if found and found[0].lower() not in _STOP and found[0].lower() not in _ADJECTIVES:
+        if found and found[0].lower() not in STOP and found[0].lower() not in _ADJECTIVES:
             return _stem(found[0])
     return None
 
@@ -214,7 +167,7 @@ def _are_one(one: _Told, other: _Told) -> bool:
     if a.hedge or b.hedge or (one.names - other.names and other.names - one.names):
         return False
     shared, near = len(one.stems & other.stems), _are_near(one, other)
-    parts = [set(_APART.findall(each.context)) for each in (one, other)]
+    parts = [set(APART.findall(each.context)) for each in (one, other)]
     if parts[0] - parts[1] and parts[1] - parts[0]:
         return False
     is_sure = (
@@ -223,12 +176,12 @@ def _are_one(one: _Told, other: _Told) -> bool:
         or one.is_headline
         or (a.group == "unit" and near and _digits(a) > 2)
     )
-    if any(each.is_contrasted or (not is_sure and _CHANGED.search(each.context)) for each in (one, other)):
+    if any(each.is_contrasted or (not is_sure and CHANGED.search(each.context)) for each in (one, other)):
         return False
     if (
         a.group in ("unit", "money")
         and not one.is_headline
-        and any(_MARKET.search(each.context) for each in (one, other))
+        and any(MARKET.search(each.context) for each in (one, other))
     ):
         return False
     years = [set(re.findall(r"\b[12]\d{3}\b", each.context)) for each in (one, other)]
@@ -266,14 +219,14 @@ def _frames(before: str, behind: str) -> frozenset[tuple[str, ...]]:
     """The two words behind, and the two before with one behind: `room for N people`, `N dark chocolate`."""
     left, right = before.lower().split()[-2:], [word.strip(",.;:)") for word in behind.lower().split()[:2]]
     found = set()
-    if len(right) == 2 and all(len(word) > 3 and word.isalpha() and word not in _STOP for word in right):
+    if len(right) == 2 and all(len(word) > 3 and word.isalpha() and word not in STOP for word in right):
         found.add(tuple(right))
     if (
         len(left) == 2
         and right
         and len(left[0]) > 3
         and left[0].isalpha()
-        and left[0] not in _STOP
+        and left[0] not in STOP
         and len(right[0]) > 3
     ):
         found.add((*left, right[0]))
