@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from numerate.apps.findings import Finding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from numerate.apps.consistency.quantities import Sentence
     from numerate.apps.documents import Document
 
 __all__ = ["announced_lists"]
@@ -76,13 +77,15 @@ _BOTH = re.compile(
 )
 
 
-def announced_lists(document: Document) -> Iterator[Finding]:
+def announced_lists(document: Document, sentences: Sequence[Sentence]) -> Iterator[Finding]:
     """Findings of the lines and sentences of a text."""
     text = document.text
     if ":\n" in text or ": \n" in text:
         yield from _lines(text)
-    for start, end in document.sentences:
-        part = text[start:end]
+    for sentence in sentences:
+        start, part = sentence.offset, sentence.text
+        if not any(1 < numeral.value < 20 for numeral in sentence.numerals):
+            continue
         if "," in part and len(part) < 900 and (" and " in part or ";" in part or ":" in part):
             yield from _inline(part, start)
 

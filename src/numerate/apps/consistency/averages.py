@@ -308,7 +308,7 @@ class ListCounts(Rule):
 
     def whole(self, document: Document, sentences: Sequence[Sentence]) -> Iterable[Finding]:
         """Looks at bullets and numbered lines behind a colon, and at lists of names."""
-        yield from announced_lists(document)
+        yield from announced_lists(document, sentences)
 
 
 _PART_OF = re.compile(r"\bof (?:(?:its|the|his|her|their|all|these|those) )?$")

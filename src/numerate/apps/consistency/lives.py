@@ -70,7 +70,11 @@ def lives(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
     """Ages that cannot be, of paragraphs with one birth, one death and one age at death, or an age in a year."""
     if "orn" not in text and "irth" not in text and "(" not in text:
         return
+    if not any(word in text for word in ("died", "dead", "death", " age", "was ", "killed", "passed away", ", at ")):
+        return
     for group in paragraphs_of(text, sentences):
+        if not any("orn" in part.text or "irth" in part.text or "(" in part.text for part in group):
+            continue
         for life in _lives_of(group):
             years, blur = _years(life.born, life.when)
             if life.age.hedge or life.age.value != int(life.age.value) or not -1 <= years < 120:

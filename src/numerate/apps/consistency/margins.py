@@ -116,7 +116,11 @@ _BETWEEN_TWO = re.compile(
 def margins(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
     """Claims of a difference with exactly two values of its kind before them, in one or two sentences."""
     for window in windows_of(text, sentences, _CUES, 2):
-        yield from _score(window)
+        values = sum(each.kind not in ("year", "date", "time", "ordinal") for part in window for each in part.numerals)
+        if values < 3:
+            continue
+        if any(word in window[-1].text for word in ("-point", "-goal", "-run", "margin")):
+            yield from _score(window)
         if not any(word in window[-1].text for word in _CUES):
             continue
         yield from _margin(window[-1:]) if _count(window[-1]) >= 3 else _margin(window)
