@@ -7,16 +7,18 @@ import re
 import statistics
 from typing import TYPE_CHECKING
 
+from numerate.apps.consistency.announced_lists import announced_lists
 from numerate.apps.consistency.base import Rule, finding_at, plain, rules
 from numerate.apps.consistency.quantities import COUNT, MONEY, PERCENT, UNIT, YEAR, one, slot
 from numerate.apps.consistency.stated_rates import stated_rates
 from numerate.apps.consistency.stated_results import stated_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numerate.apps.consistency.quantities import Quantity, Sentence
     from numerate.apps.consistency.tally import Tally
+    from numerate.apps.documents import Document
     from numerate.apps.findings import Finding
 
 __all__ = ["Averages", "ListCounts", "Ratios"]
@@ -304,6 +306,10 @@ class ListCounts(Rule):
                 counts.add(len(items))
             yield from _counted(sentence, match, counts)
 
+    def whole(self, document: Document, sentences: Sequence[Sentence]) -> Iterable[Finding]:
+        """Looks at bullets and numbered lines behind a colon, and at lists of names."""
+        yield from announced_lists(document, sentences)
+
 
 _PART_OF = re.compile(r"\bof (?:(?:its|the|his|her|their|all|these|those) )?$")
 
@@ -322,6 +328,14 @@ def _are_names(text: str, items: list[str]) -> bool:
     return all(text[at].isupper() for at in (lower.find(item) for item in items) if at >= 0)
 
 
+_SOME_OF = re.compile(
+    r"\b(?:one|two|three|four|five|six|seven|eight|nine|ten|some|many|most|half|\d+) of (?:(?:the|its"
+    r"|his|her|their|our|all|those|these) )*$",
+    re.IGNORECASE,
+)
+"""`three of the five finalists, A, B and C`"""
+
+
 def _counted(sentence: Sentence, match: re.Match[str], counts: set[int]) -> Iterator[Finding]:
     n = sentence.get(match, "n")
     # Number words are counts; digits may be anything else.
@@ -333,7 +347,9 @@ def _counted(sentence: Sentence, match: re.Match[str], counts: set[int]) -> Iter
     ):
         return
     real = min(counts, key=lambda each: abs(each - n.value))
-    if abs(real - n.value) > 2:
+    if abs(real - n.value) > 2 or _SOME_OF.search(sentence.text[: n.start - sentence.offset]):
         return
+    if " and a " in match["noun"] + (match.groupdict().get("gap") or ""):
+        return  # `two brothers and a sister: ...`
     message = f"The list has {real} items, not {n.text}."
     yield finding_at("count", n, message, meant=float(real), probability=0.9)

@@ -53,6 +53,10 @@ class Rule:
         """Findings of several sentences that follow each other."""
         return ()
 
+    def whole(self, document: Document, sentences: Sequence[Sentence]) -> Iterable[Finding]:
+        """Findings of a whole text; `sentences` are those with a number."""
+        return ()
+
     def table(self, document: Document, table: Any) -> Iterable[Finding]:
         """Findings of a table; `table` is its `numerate.apps.consistency.table_numbers.NumberTable`."""
         return ()

@@ -45,6 +45,7 @@ class ConsistencyChecker:
         self.rules: dict[str, Rule] = {name: rules.create(name) for name in rules if name not in left_out}
         self._sentence_rules = self._with("sentence")
         self._passage_rules = self._with("passage")
+        self._whole_rules = self._with("whole")
         self._by_values = [
             [(rule.wants, rule.sentence) for rule in self._sentence_rules if rule.least <= values]
             for values in range(5)
@@ -62,6 +63,8 @@ class ConsistencyChecker:
             yield from self._of_sentence(sentence)
         for rule in self._passage_rules:
             yield from rule.passage(sentences)
+        for rule in self._whole_rules:
+            yield from rule.whole(document, sentences)
         for sentence in joined_sentences(sentences):
             tally = tally_of(sentence.numerals)
             for name in JOINED_RULES:

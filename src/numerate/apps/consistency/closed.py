@@ -253,7 +253,8 @@ _LOST_OR = re.compile(
 )
 """`lost 120 points, or 1 %, to close at 11,880`"""
 _FELL = re.compile(
-    r"fell|fall|drop|declin|decreas|shrank|slid|plung|tumbl|sank|reduc|cut|down|lost|dip|slip|low|eas|shed|contract|slash|trim"
+    r"fell|fall|drop|declin|decreas|shrank|slid|plung|tumbl|sank|reduc|cut|down|lost|dip|slip|low|eas"
+    r"|shed|contract|slash|trim"
 )
 
 
@@ -416,14 +417,18 @@ _SPAN_BEHIND = re.compile(
 _NOT_SPAN = re.compile(
     r"\b(?:born|died|which|who|ago|per|every|each|experience|first|last|next|another|previous|more than"
     r"|aged?|old|older|younger|sentence\w*|prison|contract|before|earlier|delay|late|early|within"
-    r"|break|pause|interruption|notice|again|while|whereas|but|follow|warranty|minimum|maximum|least|extension|extended|record"
+    r"|break|pause|interruption|notice|again|while|whereas|but|follow|warranty|minimum|maximum|least"
+    r"|extension|extended|record"
     r"|since|additional|extra|since|remaining|average|around|some|about|months? of|weeks? of|days? of"
     r"|hours? of"
     r"|years? of (?!age|service|war|work))\b|;"
 )
 
 
-FLIGHT = re.compile(r"\b(?:flights?|flew|fly|flies|lands?|landed|takes off|took off|plane)\b")
+FLIGHT = re.compile(
+    r"\b(?:flights?|flew|fly|flies|lands?|landed|takes off|took off|plane|local time|time zones?"
+    r"|in the air|touche[sd] down|airborne)\b"
+)
 """Local times differ."""
 
 

@@ -69,7 +69,8 @@ _MARGIN = re.compile(
 _NOT_MARGIN = re.compile(
     r"\b(?:half-time|halftime|interval|break|trail\w*|came from|at one (?:point|stage)|once|aggregate|earlier"
     r"|previous\w*"
-    r"|season|record|series|quarter|period|set|leg|penalt\w*|overtime|extra time|up to|as many as|averag\w*|followed)\b"
+    r"|season|record|series|quarter|period|set|leg|penalt\w*|overtime|extra time|up to|as many as|averag\w*|followed"
+    r"|after the|since the|ago)\b"
 )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from numerate.apps.consistency.base import Rule, plain, rules
 from numerate.apps.consistency.cell_style import like_cell
-from numerate.apps.consistency.repeats import is_slip
+from numerate.apps.consistency.slips import is_slip
 from numerate.apps.findings import Finding
 
 if TYPE_CHECKING:

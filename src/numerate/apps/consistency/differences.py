@@ -15,15 +15,19 @@ from numerate.apps.consistency.difference_patterns import (
     LIVES,
     SCORES,
 )
+from numerate.apps.consistency.lives import lives
+from numerate.apps.consistency.margins import margins
 from numerate.apps.consistency.quantities import CLOCK, DATED, YEAR
 from numerate.apps.consistency.spans import Span, ages_of, spans_of
+from numerate.apps.consistency.told_durations import told_durations
 from numerate.numerals.unit_factors import dimension_name, measure_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from numerate.apps.consistency.quantities import Quantity, Sentence
     from numerate.apps.consistency.tally import Tally
+    from numerate.apps.documents import Document
     from numerate.apps.findings import Finding
 
 __all__ = ["Differences"]
@@ -103,6 +107,12 @@ class Differences(Rule):
         yield from closed_ages(sentence)
         yield from closed_balance(sentence)
 
+    def whole(self, document: Document, sentences: Sequence[Sentence]) -> Iterable[Finding]:
+        """Looks for ages, durations and margins over the sentences of a paragraph."""
+        yield from lives(document.text, sentences)
+        yield from told_durations(document.text, sentences)
+        yield from margins(document.text, sentences)
+
     def _spans(self, sentence: Sentence) -> Iterable[Finding]:
         told = list(spans_of(sentence))
         for span in told:
@@ -150,7 +160,7 @@ class Differences(Rule):
             or abs(years - d.value) <= (1.01 if a.group == b.group else 1.3) + blur / _YEAR_DAYS / 400
         ):
             return
-        meant = int(years) if blur < 40 else round(years)
+        meant = int(years + 1e-6) if blur < 40 else round(years)
         message = f"From {a.text} to {b.text} are {meant} years, not {d.text}."
         yield finding_at("difference", d, message, meant=float(meant), others=[a, b])
 

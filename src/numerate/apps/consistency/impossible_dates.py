@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, rules
 from numerate.apps.consistency.calendar_words import DATE, MONTH, day_exists, days_in_month, month_number, read_date
+from numerate.apps.consistency.date_claims import date_claims
 from numerate.apps.findings import Finding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from typing import Any
 
     from numerate.apps.consistency.quantities import Sentence
@@ -69,6 +70,7 @@ _COUNTS = re.compile(
     r"|are|a|an|he|she|they|it|we|which|who|each|every|next|this|last|because|if|while|instead|would"
     r"|will|has|had|be|where|since|before|there|has|have|did|does|no|not|may)\b)[a-z]"
 )
+_SURE_DATE = re.compile(r"\b(?:on|until|till|by|before|since|dated)(?: the)?\s*$", re.IGNORECASE)
 _BEFORE_DATE = re.compile(
     r"(?:\b(?:on|until|till|by|from|to|since|before|after|of|the|dated|and|between|through)|[,;(:–-])\s*$",
     re.IGNORECASE,
@@ -122,9 +124,13 @@ class ImpossibleDate(Rule):
                 if _LONG.match(text, match.end()):
                     continue
                 hours, minutes = int(match[1]), int(match[2])
-                if (24 < hours < 30 and minutes < 60) or (hours <= 24 and 60 <= minutes < 100):
+                if (24 * 60 < 60 * hours + minutes < 30 * 60 and minutes < 60) or (hours <= 24 and 60 <= minutes < 100):
                     span = match.start(1) + (match[1][0] == " "), match.end()
                     yield _finding(sentence.offset, span, text[slice(*span)], "there is no such time of the day")
+
+    def whole(self, document: Document, sentences: Sequence[Sentence]) -> Iterable[Finding]:
+        """Looks at weekdays in other orders, and at dates of a begin and an end."""
+        yield from date_claims(document.text, sentences)
 
     def table(self, document: Document, table: Any) -> Iterable[Finding]:
         """Looks at columns in which most cells are dates or times that exist."""
@@ -182,7 +188,9 @@ def _named(text: str, match: re.Match[str]) -> str | None:
     if not has_year and int(groups.get("d2") or 0) > 31:
         return None  # a year: `from Feb 92 to Feb 99`
     if not has_year:
-        if _COUNTS.match(text, match.end()) or not _BEFORE_DATE.search(text[: match.start()]):
+        before = text[: match.start()]
+        is_sure = groups.get("d1") is not None and _SURE_DATE.search(before) is not None
+        if (_COUNTS.match(text, match.end()) and not is_sure) or not _BEFORE_DATE.search(before):
             return None
     elif int(next(groups[key] for key in ("y1", "y2", "y4") if groups.get(key))) < 1600:
         return None  # other calendars

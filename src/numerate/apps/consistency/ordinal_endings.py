@@ -6,13 +6,15 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, rules
+from numerate.apps.consistency.ordinal_claims import ordinal_claims
 from numerate.apps.findings import Finding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numerate.apps.consistency.quantities import Sentence
     from numerate.apps.consistency.tally import Tally
+    from numerate.apps.documents import Document
 
 __all__ = ["OrdinalEnding", "wrong_endings"]
 
@@ -43,6 +45,10 @@ class OrdinalEnding(Rule):
     def wants(self, tally: Tally, text: str) -> bool:
         """A number with the ending of an ordinal."""
         return _ENDING.search(text) is not None
+
+    def whole(self, document: Document, sentences: Sequence[Sentence]) -> Iterable[Finding]:
+        """Looks at places, centuries, editions and anniversaries."""
+        yield from ordinal_claims(document.text, sentences)
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Looks at digits with an ending, whatever the reader makes of them."""

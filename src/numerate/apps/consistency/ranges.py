@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, matches, rules
+from numerate.apps.consistency.estimates import ESTIMATE_CUES, estimates, tolerance
 from numerate.apps.consistency.quantities import COUNT, DATED, MONEY, ORDINAL, PERCENT, UNIT, YEAR, slot
 from numerate.apps.consistency.range_bounds import (
     BOUND_WORDS,
@@ -17,10 +19,11 @@ from numerate.apps.consistency.range_bounds import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from numerate.apps.consistency.quantities import Quantity, Sentence
     from numerate.apps.consistency.tally import Tally
+    from numerate.apps.documents import Document
     from numerate.apps.findings import Finding
 
 __all__ = ["Ranges"]
@@ -111,6 +114,11 @@ _OF_MONEY = re.compile(
 )
 _BC = re.compile(r"\b(?:b\.?c|bce|ante|million years|ago|ma\b|before christ)")
 _SCALED = re.compile(r",? ?(?:thousand|m(?:il)?ln|million|b(?:il)?ln|billion|hundred|dozen|\d)|, ?[\ue000-\ue009]")
+_CODE = re.compile(
+    r"\b(?:order|invoice|number|no\.?|id|ref\.?|reference|part|model|serial|case|item|ticket|version"
+    r"|code|file|docket|tracking)[ :#]+$",
+    re.IGNORECASE,
+)
 _TWO_THINGS = re.compile(r"(?:difference|gap|ratio|distance|relation\w*|correlation|comparison|choice|contrast)s? $")
 _TIME_OF_DAY = re.compile(r" ?(?:[ap]\.?m\b|o.clock)")
 _OTHER_END = re.compile(
@@ -121,7 +129,7 @@ _OTHER_END = re.compile(
 _IN_UNITS = re.compile(r" (?!(?:for|on|in|at|daily|weekdays|every|each|and|or|to|by|from|monday|if|when|only)\b)[a-z]")
 _REVERSED = re.compile(
     r"\b(?:reverse|descend|countdown|from top|respectively|down|versus|vs|won|lost|beat|score|defeat|ratio"
-    r"|odds|election|vote|fell\b|falls\b|dropped\b|drops\b|cooled\b|cooling\b|declin|decreas)"
+    r"|\blows\b|odds|election|vote|fell\b|falls\b|dropped\b|drops\b|cooled\b|cooling\b|declin|decreas)"
 )
 
 
@@ -222,8 +230,10 @@ class Ranges(Rule):
                 yield from self._order(sentence, match)
         if skeleton.count(YEAR) > 1 and not _BC.search(skeleton):
             for match in (*_YEARS.finditer(skeleton), *_FROM_YEARS.finditer(skeleton)):
-                if " back " not in skeleton and len(sentence.get(match, "b").text) == len(
-                    sentence.get(match, "a").text
+                if (
+                    " back " not in skeleton
+                    and len(sentence.get(match, "b").text) == len(sentence.get(match, "a").text)
+                    and not _CODE.search(sentence.text[: sentence.get(match, "a").start - sentence.offset])
                 ):  # no `1998–99`
                     yield from self._order(sentence, match)
             for match in matches(skeleton, (((" and ", " but "), _ENDED), (("between ",), _BETWEEN_YEARS))):
@@ -235,7 +245,11 @@ class Ranges(Rule):
             low, high = (
                 [sentence.get(match, "q") for match in pattern.finditer(skeleton)] for pattern in (_LEAST, _MOST)
             )
-            if len(low) == len(high) == 1 and _same(low[0], high[0]) and low[0].value > high[0].value > 0:
+            if (
+                len(low) == len(high) == 1
+                and (_same(low[0], high[0]) or _shares(low[0], high[0]))
+                and low[0].value > high[0].value > 0
+            ):
                 message = f"The lowest value {low[0].text} is more than the highest, {high[0].text}."
                 yield finding_at("range", low[0], message, others=high, probability=0.9)
         for match in _DATES.finditer(skeleton) if skeleton.count(DATED) > 1 else ():
@@ -255,6 +269,15 @@ class Ranges(Rule):
             for pattern in (_CENTRE, *_CENTRES):
                 for match in pattern.finditer(skeleton):
                     yield from self._interval(sentence, match, "its range")
+
+    def whole(self, document: Document, sentences: Sequence[Sentence]) -> Iterable[Finding]:
+        """Looks at estimates and their intervals, pages, reference ranges and tolerances."""
+        for sentence in sentences:
+            if len(sentence.numerals) > 1 and any(cue in sentence.text for cue in ESTIMATE_CUES):
+                yield from estimates(sentence)
+        for sentence, behind in itertools.pairwise(sentences):
+            if "±" in sentence.text or "+/-" in sentence.text:
+                yield from tolerance(sentence, behind)
 
     def _order(self, sentence: Sentence, match: re.Match[str], least: float = 1.0) -> Iterable[Finding]:
         a, b = sentence.get(match, "a"), sentence.get(match, "b")
@@ -328,6 +351,11 @@ class Ranges(Rule):
             return  # another quantity
         message = f"{x.text} lies outside of {what} from {a.text} to {b.text}."
         yield finding_at("range", x, message, others=[a, b], probability=0.9)
+
+
+def _shares(low: Quantity, high: Quantity) -> bool:
+    """Whether a unit behind the second holds for both: `the minimum at 80 and the maximum at 65 beats per minute`."""
+    return low.unit is None and low.group == "plain" and high.group == "unit" and low.start < high.start < low.end + 30
 
 
 def _is_early(a: Quantity, b: Quantity) -> bool:

@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, rules
 from numerate.apps.consistency.mentions import BOUND, NOUNS, Mention, mentions_of
+from numerate.apps.consistency.slips import is_slip
+from numerate.apps.consistency.told_twice import told_twice
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.documents import Document
     from numerate.apps.findings import Finding
 
-__all__ = ["Repeats", "is_slip"]
+__all__ = ["Repeats"]
 
 _ATTRIBUTE = (*sorted(BOUND), "tall", "high", "long", "wide", "deep", "seat", "employees", "residents", "inhabitants")
 _BEGUN = (
@@ -71,6 +74,10 @@ class Repeats(Rule):
                         break
                 seen.setdefault(mention.key, []).append(mention)
 
+    def whole(self, document: Document, sentences: Sequence[Sentence]) -> Iterable[Finding]:
+        """Compares numbers of the same digits whose neighbouring words are the same."""
+        yield from told_twice(document.text, sentences)
+
 
 _NO_VALUES = frozenset(("date", "time", "ordinal"))
 _TIMES = _NO_VALUES | {"year"}
@@ -125,33 +132,6 @@ def _worth_comparing(sentences: Sequence[Sentence]) -> set[int]:
     return found
 
 
-def is_slip(one_: float, other: float) -> bool:
-    """Whether two values differ as slips do: a factor of ten, or two neighbouring digits exchanged.
-
-    Example:
-        >>> is_slip(1.5e9, 1.5e6), is_slip(324, 342), is_slip(324, 325), is_slip(10, 100)
-        (True, True, False, False)
-    """
-    if one_ == other or one_ <= 0 or other <= 0:
-        return False
-    first, second = (f"{value:.12e}".split("e") for value in (one_, other))
-    digits = [part[0].replace(".", "").rstrip("0") for part in (first, second)]
-    if digits[0] == digits[1]:
-        # 10 and 100 differ by a factor of ten by chance: round numbers prove nothing, unless it is a scale word.
-        return len(digits[0]) > 1 and abs(int(first[1]) - int(second[1])) in (1, 2, 3, 6)
-    if first[1] != second[1] or len(digits[0]) < 2:
-        return False
-    width = max(map(len, digits))
-    left, right = (each.ljust(width, "0") for each in digits)
-    differing = [index for index in range(width) if left[index] != right[index]]
-    return (
-        len(differing) == 2
-        and differing[1] == differing[0] + 1
-        and left[differing[0]] == right[differing[1]]
-        and left[differing[1]] == right[differing[0]]
-    )
-
-
 def _other_scale(a: Quantity, b: Quantity) -> bool:
     """Whether only the scale word differs: `$5 million` and `$5 billion`."""
     one_, other = a.numerals[0], b.numerals[0]
@@ -170,6 +150,9 @@ def _another_thing(earlier: Mention, later: Mention) -> bool:
     return later.key not in names and not any(re.search(rf"\b{each}", earlier.words) for each in names)
 
 
+_SAME_THING = frozenset(["the", "an", "a", "its", "this", "that", "his", "her", "their", "of", "and", "total", "with"])
+
+
 def _contradict(earlier: Mention, later: Mention) -> bool:
     a, b = earlier.quantity, later.quantity
     if a.value == b.value or a.group != b.group or not a.comparable(b) or later.index == earlier.index:
@@ -181,6 +164,9 @@ def _contradict(earlier: Mention, later: Mention) -> bool:
     same = later.thing is not None and re.search(rf"\b(?:the|its|this) {later.thing}\b", earlier.words) is not None
     if not same and (earlier.is_elsewhere or later.is_elsewhere):
         return False
+    kinds = [re.search(rf"([a-z-]+) {re.escape(later.key)}\b", each.words) for each in (earlier, later)]
+    if kinds[0] and kinds[1] and kinds[0][1] != kinds[1][1] and not _SAME_THING & {kinds[0][1], kinds[1][1]}:
+        return False  # `the upstairs flat`, `the downstairs flat`
     if (later.when or earlier.when) and earlier.when != later.when and not later.is_definite:
         return False
     if abs(a.value - b.value) <= a.slack + b.slack:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from numerate.apps.consistency.paragraphs import RELATIVE
 from numerate.apps.consistency.quantities import CLOCK, COUNT, DATED, UNIT, YEAR, slot
 
 if TYPE_CHECKING:
@@ -172,5 +173,7 @@ def ages_of(sentence: Sentence) -> Iterator[Age]:
     if when is None:
         return
     between = sentence.between(age, when)
+    if RELATIVE.search(sentence.between(birth, age)):
+        return  # the age of somebody else
     if not _OTHER_EVENT.search(between) and len(between) < 60:
         yield Age(birth, when, age)

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, matches, rules
 from numerate.apps.consistency.quantities import UNIT, slot
+from numerate.apps.consistency.unit_nouns import unit_nouns
 from numerate.numerals.unit_factors import dimension_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numerate.apps.consistency.quantities import Sentence
     from numerate.apps.consistency.tally import Tally
+    from numerate.apps.documents import Document
     from numerate.apps.findings import Finding
 
 __all__ = ["UnitFit"]
@@ -63,7 +65,7 @@ _WHAT: dict[str, tuple[str, frozenset[str], str]] = {
     "heated": (
         r"\b(?:(?:pre)?heat(?:ed|ing|s)?(?: [a-z]+){0,3} to |heated|cooled|warmed|boils|melts|freezes|melted"
         r"|boiled|baked?|frozen|chilled)(?:(?<= )|(?: (?:to|at))+ )",
-        frozenset({"temperature", "energy", "angle", "pressure"}), "a temperature",
+        frozenset({"temperature", "energy", "angle", "pressure", "power"}), "a temperature",
     ),
     "stands": (r"\b(?:stands|stood) (?=[^ ]+ (?:tall|high)\b)", frozenset({"length"}), "a height"),
     "capacity": (
@@ -209,6 +211,12 @@ class UnitFit(Rule):
                 yield finding_at("unit", q, message, unit=q.unit, measures=measured)
         for match in matches(skeleton, (((" in ",), _IN_LENGTH),)):
             yield from self._compared(sentence, match, *_MEASURES[match["what"]])
+
+    def whole(self, document: Document, sentences: Sequence[Sentence]) -> Iterable[Finding]:
+        """Compares things and activities with the unit beside them."""
+        for sentence in sentences:
+            if any(each.unit is not None and each.kind != "money" for each in sentence.numerals):
+                yield from unit_nouns(sentence)
 
     def _compared(
         self, sentence: Sentence, match: re.Match[str], allowed: frozenset[str], what: str, slot_name: str = "q"

@@ -1,0 +1,241 @@
+"""Counts before a list of another length: bullets, numbered lines, lists of names, `A, B and C are the four ...`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from numerate.apps.findings import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numerate.apps.consistency.quantities import Sentence
+    from numerate.apps.documents import Document
+
+__all__ = ["announced_lists"]
+
+_WORDS = {
+    word: index
+    for index, word in enumerate(
+        "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen".split(),  # noqa: SIM905
+        2,
+    )
+}
+_N = rf"(?P<n>{'|'.join(sorted(_WORDS, key=len, reverse=True))}|1[0-9]|[2-9])"
+_ITEM = re.compile(r"^(?P<indent>[ \t]*)(?P<mark>[-*•–+◦▪]|\(?(?:\d{1,2}|[a-h])[.)]|\[[ x]\])[ \t]+(?P<body>\S.*)$")
+_LEAD = re.compile(
+    rf"\b{_N}(?: (?!hours?\b|minutes?\b|days?\b|weeks?\b|months?\b|years?\b|per\b|euros?\b"
+    r"|dollars?\b)[a-z][\w'’-]*){0,3}? (?P<noun>(?!hours\b|minutes\b|days\b|weeks\b|months\b|years\b"
+    r"|euros\b|dollars\b)[a-z][\w'’-]*s|people|men|women|children"
+    r"|criteria)\b(?P<gap>[^:.!?\n]{0,80}):$",
+    re.IGNORECASE,
+)
+_LOOSE = re.compile(
+    r"\b(?:includ\w*|such as|among|e\.g|for example|of the|of these|of our|of them|at least|up to"
+    r"|or more|one of|any|some|choose|pick|select|between|either|over"
+    r"|more than|per|each|every|about|around|first|last|next|top|minimum|maximum|another|other|main"
+    r"|per cent|%|hours|minutes|days|from|was|ago)\b",
+    re.IGNORECASE,
+)
+_LOOSE_LEAD = re.compile(
+    r"\b(?:(?:one|two|three|four|five|six|seven|some|many|most|all but \w+|any|each"
+    r"|\d+) (?:out )?of (?:the |its |his |her |their |our )?|at least |up to |more than |over |about "
+    r"|around |first |last |top |between |than |another |other |part |chapter |page |grade |no\. "
+    r"|number |aged? )$",
+    re.IGNORECASE,
+)
+_OPEN = re.compile(
+    r"\b(?:includ\w*|such as|among|e\.g|for example|etc|others|or|respectively|as well as|both|notably|especially)\b",
+    re.IGNORECASE,
+)
+_ANOTHER = re.compile(
+    r"\bfollowing\b|\b(?:one|two|three|four|five|six|seven|\d+) of\b|(?<!\bthi)(?<!\bwa)(?<!\bha)(?<!s)s$"
+)
+"""Between the noun and the list: the list is one of something else."""
+_COLON = re.compile(
+    r"\b(?P<art>(?:the|these|those|its|his|her|their|our|my|all|only|just|of|for|from|with|to|named"
+    rf"|are|were|and|by|on|in|has|had|have|at|took|a|following) )?(?i:{_N}) (?P<adj>(?:[a-z][\w'’-]* "
+    r"){0,3}?)(?P<noun>[a-z][\w'’-]*s|people|men|women|children)\b"
+    r"(?P<gap>[^:;.!?()\n]{0,90}?)(?P<mark>: | (?:are|were) (?=[A-Z])|, (?=[A-Z][\w’'-]+(?: [A-Z][\w’'-]+)*,? \(?\d)"
+    r"|, (?:namely|that is|i\.e\.),? | \((?=[A-Z])| – | — )(?P<items>(?:[^:;()\n]"
+    r"|\((?:aged )?\d{1,3}\)){6,400}?)(?P<end>\)|[.;!?](?=\s|$)|$| – | — |,(?= (?!and\b"
+    r"|aged\b)[a-z]))",
+)
+_AGE = re.compile(r", (?:aged )?\d{1,3}(?=,|;| and\b|$)|,? \((?:aged )?\d{1,3}\)")
+_SPLIT = re.compile(r", and |, & |; and |, |; | and | & ")
+_ARE_ALL = re.compile(
+    r"(?:^|[.!?] )(?P<items>[A-Z][\w’'.-]*(?: [A-Z][\w’'.-]*){0,2}(?:, [A-Z][\w’'.-]*(?: "
+    r"[A-Z][\w’'.-]*){0,2})+,? and [A-Z][\w’'.-]*(?: [A-Z][\w’'.-]*){0,2})"
+    r" (?:are|were|make up|made up|form|formed|complete|completed|round out|will be"
+    rf"|became) (?P<all>the|all|its|their|our|her|his) {_N} (?P<noun>(?:[a-z]+ ){{0,2}}[a-z]+s|men"
+    r"|women|people)\b"
+)
+_BOTH = re.compile(
+    r"\b[Bb]oth (?P<items>[A-Z][\w’'.-]*(?: [A-Z][\w’'.-]*)?, [A-Z][\w’'.-]*(?: [A-Z][\w’'.-]*)?,? "
+    r"and [A-Z][\w’'.-]*(?: [A-Z][\w’'.-]*)?) (?:are|were|have|had|said|voted|won|finished|played)\b"
+)
+
+
+def announced_lists(document: Document, sentences: Sequence[Sentence]) -> Iterator[Finding]:
+    """Findings of the lines and sentences of a text."""
+    text = document.text
+    if ":\n" in text or ": \n" in text:
+        yield from _lines(text)
+    for sentence in sentences:
+        start, part = sentence.offset, sentence.text
+        if not any(1 < numeral.value < 20 for numeral in sentence.numerals):
+            continue
+        if "," in part and len(part) < 900 and (" and " in part or ";" in part or ":" in part):
+            yield from _inline(part, start)
+
+
+def _number(word: str) -> int:
+    return _WORDS.get(word.lower()) or int(word)
+
+
+def _lines(text: str) -> Iterator[Finding]:
+    """A line that ends with a colon, and the lines of a list behind it."""
+    at, lines = 0, []
+    for line in text.split("\n"):
+        lines.append((at, line))
+        at += len(line) + 1
+    for index, (start, line) in enumerate(lines):
+        stripped = line.rstrip()
+        if not stripped.endswith(":") or _ITEM.match(line):
+            continue
+        match = _LEAD.search(stripped[stripped.rfind(". ") + 1 :])
+        if match is None or _LOOSE.search(match["gap"]) or _ANOTHER.search(match["gap"]):
+            continue
+        shift = start + stripped.rfind(". ") + 1
+        lead = match.string[max(0, match.start() - 30) : match.end("noun")]
+        if _LOOSE.search(lead[:-1]) and _LOOSE.search(lead):
+            continue
+        said, real = _number(match["n"]), _items_behind([each for _, each in lines[index + 1 :]])
+        if real < 2 or real == said or abs(real - said) > 3:
+            continue
+        others = [_number(each) for each in re.findall(rf"\b({'|'.join(_WORDS)}|1[0-9]|[2-9])\b", stripped.lower())]
+        if real in others:
+            continue
+        yield _finding(match, shift, said, real)
+
+
+def _items_behind(lines: list[str]) -> int:
+    """Items of the list that begins within two lines; those that are further in belong to one of them."""
+    count, blank, indent, kind = 0, 0, None, ""
+    for line in lines:
+        if not line.strip():
+            blank += 1
+            if blank > 1:
+                break
+            continue
+        match = _ITEM.match(line)
+        if match is None and re.match(r" \S", line) and (kind in ("", " ")):
+            depth, mark = 1, " "  # an asterisk that the reader of Markdown took away
+        elif match is not None:
+            depth, mark = (
+                len(match["indent"].expandtabs(4)),
+                "1" if match["mark"].strip("().").isdigit() else match["mark"][:1],
+            )
+        elif line.startswith(("  ", "\t")) and count:
+            blank = 0
+            continue  # the item goes on
+        elif count and not blank:
+            blank = 0
+            continue
+        else:
+            break
+        if indent is None:
+            indent, kind = depth, mark
+        if depth <= indent and mark == kind:
+            count += 1
+        elif depth <= indent:
+            return 0  # two lists
+        blank = 0
+    return count
+
+
+def _inline(part: str, offset: int) -> Iterator[Finding]:
+    for match in _COLON.finditer(part):
+        if match["mark"].strip() in ("–", "—") and match["end"].strip() not in ("–", "—", "."):
+            continue
+        items = match["items"]
+        had_ages = _AGE.search(items) is not None
+        if match["mark"] != ": " or had_ages:
+            items = _AGE.sub("", items)
+        lead = part[max(0, match.start() - 25) : match.start("items")]
+        if (
+            _LOOSE_LEAD.search(part[max(0, match.start() - 25) : match.start("n")])
+            or _OPEN.search(lead)
+            or _OPEN.search(match["items"])
+            or re.search(r"\d", items)
+        ):
+            continue
+        if not had_ages and "namely" not in match["mark"] and "that is" not in match["mark"] and not _are_names(items):
+            continue
+        if (
+            _ANOTHER.search(match["gap"])
+            or " and a" in match["gap"]
+            or (match["mark"] == " (" and (len(match["gap"]) > 30 or "," in match["gap"]))
+        ):
+            continue
+        if match["n"].isdigit() and re.search(r"[A-Z][a-z]*\.? $", part[: match.start("n")]):
+            continue  # `Table 4`
+        counted = _count(items)
+        said = _number(match["n"])
+        if not counted or said in counted:
+            continue
+        real = min(counted, key=lambda each: abs(each - said))
+        if abs(real - said) <= 2:
+            yield _finding(match, offset, said, real)
+    for match in _ARE_ALL.finditer(part) if " and " in part else ():
+        counted, said = _count(match["items"]), _number(match["n"])
+        if said not in counted and counted and abs(min(counted) - said) <= 2:
+            yield _finding(match, offset, said, min(counted))
+    for match in _BOTH.finditer(part):
+        span = match.start() + offset, match.start() + 4 + offset
+        yield Finding(
+            rule="count",
+            message="The list behind 'both' has 3 items.",
+            written=part[match.start() : match.start() + 4],
+            span=span,
+            probability=0.87,
+        )
+
+
+def _are_names(items: str) -> bool:
+    """Whether each item begins with a capital letter."""
+    return all(each.lstrip("\"“‘'")[:1].isupper() for each in _SPLIT.split(items.strip()) if each)
+
+
+def _count(items: str) -> set[int]:
+    """How many items a list may have: `Trinidad and Tobago` may be one."""
+    items = items.strip(" ,")
+    if not re.search(r" and | & ", items) or ("," not in items and ";" not in items and items.count(" and ") > 1):
+        return set()
+    if ";" in items:
+        found = [each for each in re.split(r"; ?", items) if each]
+        return {len(found), len(found) + 1}
+    commas = [each for each in re.split(r", ?", items) if each]
+    last = commas[-1]
+    if not re.search(r"(?:^| )(?:and|&) ", last) or any(len(each.split()) > 5 for each in commas):
+        return set()
+    ands = items.count(" and ") + items.count(" & ")
+    if ands > 1:
+        return set()  # one of the items has an `and` of its own
+    if re.match(r"(?:and|&) ", last):
+        return {len(commas)}
+    return {len(commas) + 1}
+
+
+def _finding(match: re.Match[str], offset: int, said: int, real: int) -> Finding:
+    span = match.start("n") + offset, match.end("n") + offset
+    message = f"The list has {real} items, not {match['n']}."
+    return Finding(
+        rule="count",
+        message=message,
+        written=match["n"],
+        span=span,
+        probability=0.88,
+        evidence={"value": said, "expected": real},
+    )

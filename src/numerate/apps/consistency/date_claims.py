@@ -1,0 +1,158 @@
+"""Weekdays that a date does not have, in all written orders, and dates of an end before those of its begin."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from numerate.apps.consistency.calendar_words import DATE, read_date
+from numerate.apps.consistency.paragraphs import paragraphs_of
+from numerate.apps.findings import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numerate.apps.consistency.quantities import Sentence
+
+__all__ = ["date_claims"]
+
+_DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
+_DAY = (
+    r"(?P<w>Mon(?:day)?|Tue(?:s(?:day)?)?|Wed(?:nesday)?|Thu(?:r(?:s(?:day)?)?)?|Fri(?:day)?"
+    r"|Sat(?:urday)?|Sun(?:day)?)\b"
+)
+_BEFORE = re.compile(rf"\b{_DAY}\.?(?:,|:| the| \()*[ (]$")
+_AFTER = re.compile(
+    r",? ?\(?(?:which (?:is|was|will be|falls on|fell on) an? |that is,? an? |(?:is|was|falls on"
+    r"|fell on|will be|it was)? ?an? )?"
+    rf"(?:the )?{_DAY}(?! (?:the )?(?:\d|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec))"
+)
+_ISO = re.compile(r"(?<![\w./:-])([12]\d{3})-(\d{2})-(\d{2})(?![\w/-]|\.\d)")
+_SLASHED = re.compile(r"(?<![\w./-])(\d{1,2})([/.])(\d{1,2})\2((?:19|20)\d\d)(?![\w/-]|\.\d)")
+_BEGIN = re.compile(
+    r"\b(?:opens?|opened|opening|starts?|started|begins?|began|from|runs? from|check(?:ing)?[ -]in"
+    r"|departs?|departure|depart(?:ing|ed)|leav(?:e|es|ing)"
+    r"|effective|commenc\w+|issued|admitted|admission|arriv(?:e|es|al|ing|ed)|outbound|valid from"
+    r"|launch\w*|born|placed|ordered|received|submitted"
+    r"|picked up|pick-up|collection|signed|hired|planted|sown|start date|moved in|booked from)\b",
+    re.IGNORECASE,
+)
+_END = re.compile(
+    r"\b(?:clos(?:e|es|ed|ing)|ends?|ended|ending|until|till|through|check(?:ing)?[ -]out|returns?"
+    r"|returned|returning|expires?|expired|expiry"
+    r"|discharged|discharge|deadline|finish\w*|conclud\w+|completed|died|inbound|due back|drop-off"
+    r"|harvested|moved out|end date|back on|leave on"
+    r"|terminated|lapses?|accepted on|published)\b",
+    re.IGNORECASE,
+)
+_NOT_ORDER = re.compile(
+    r"\b(?:previous|last year|earlier|before|after|originally|postponed|moved|rescheduled"
+    r"|brought forward|instead|following|extended|since|already"
+    r"|unlike|amended|revised|replac\w+|back to|second|again|re-?opened|another|next|financial|other"
+    r"|prior|as of|compared|restated|reviewed)\b",
+    re.IGNORECASE,
+)
+
+
+class _Date(NamedTuple):
+    start: int
+    end: int
+    date: datetime.date
+    has_year: bool
+    is_sure: bool
+
+
+def date_claims(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
+    """Findings of a text: weekdays first, then the order of dates."""
+    for group in paragraphs_of(text, sentences):
+        told: list[tuple[_Date, int, tuple[int, int]]] = []
+        for sentence in group:
+            dates = _dates(sentence)
+            if not dates:
+                continue
+            if "day" in sentence.text or re.search(r"\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)", sentence.text):
+                for each, weekday, span in _weekdays(sentence, dates):
+                    if each.has_year and each.is_sure and each.date.year >= 1925:
+                        if each.date.weekday() != weekday:
+                            yield _finding(text, span, f"that day was a {_DAYS[each.date.weekday()]}")
+                    elif not each.has_year:
+                        told.append((each, weekday, span))
+            yield from _order(text, sentence, dates)
+        yield from _distances(text, told)
+
+
+def _dates(sentence: Sentence) -> list[_Date]:
+    text, found = sentence.text, []
+    if any(each.kind == "date" for each in sentence.numerals):
+        for match in DATE.finditer(text):
+            date = read_date(match)
+            if date is not None and date.day is not None:
+                day = datetime.date.fromordinal(int(date.days))
+                found.append(_Date(match.start(), match.end(), day, date.year is not None, True))
+    if text.count("-") > 1:
+        for match in _ISO.finditer(text):
+            _add(found, match, *(int(match[index]) for index in (1, 2, 3)))
+    if text.count("/") > 1 or text.count(".") > 2:
+        for match in _SLASHED.finditer(text):
+            one, other, year = int(match[1]), int(match[3]), int(match[4])
+            if match[2] == "." or one > 12:
+                _add(found, match, year, other, one)
+            elif other > 12:
+                _add(found, match, year, one, other)
+    return sorted(found)
+
+
+def _add(found: list[_Date], match: re.Match[str], year: int, month: int, day: int) -> None:
+    try:
+        found.append(_Date(match.start(), match.end(), datetime.date(year, month, day), True, True))
+    except ValueError:
+        return
+
+
+def _weekdays(sentence: Sentence, dates: list[_Date]) -> Iterator[tuple[_Date, int, tuple[int, int]]]:
+    text, offset = sentence.text, sentence.offset
+    for each in dates:
+        before = _BEFORE.search(text, max(0, each.start - 18), each.start)
+        match = before if before is not None and before.end() == each.start else _AFTER.match(text, each.end)
+        if match is None:
+            continue
+        weekday = next(index for index, name in enumerate(_DAYS) if name.startswith(match["w"][:3]))
+        yield each, weekday, (min(match.start("w"), each.start) + offset, max(match.end("w"), each.end) + offset)
+
+
+def _distances(text: str, told: list[tuple[_Date, int, tuple[int, int]]]) -> Iterator[Finding]:
+    """Weekdays of two dates without a year that cannot be in one year: `Friday 13 October to Sunday 16 October`."""
+    if not 2 <= len(told) <= 4:
+        return
+    (one, first, _), (other, second, span) = told[0], told[1]
+    if other.date < one.date or (one.date.month <= 2 < other.date.month) or (other.date - one.date).days > 62:
+        return
+    if ((other.date - one.date).days - (second - first)) % 7:
+        yield _finding(text, span, "its weekday does not fit the other date")
+
+
+def _order(text: str, sentence: Sentence, dates: list[_Date]) -> Iterator[Finding]:
+    full = [each for each in dates if each.has_year]
+    if len(full) != 2 or len(dates) != 2 or full[0].date <= full[1].date:
+        return
+    words, (a, b) = sentence.text, full
+    before, between = words[max(0, a.start - 60) : a.start], words[a.end : b.start]
+    begins = [*_BEGIN.finditer(before)]
+    if (
+        not begins
+        or not (_END.search(between) or between.strip() in ("to", "-", "–"))
+        or len(between) > 90
+        or _NOT_ORDER.search(words)
+    ):
+        return
+    if _END.search(before, begins[-1].end()) or _BEGIN.search(between):
+        return
+    span = b.start + sentence.offset, b.end + sentence.offset
+    yield _finding(text, span, f"this is before {words[a.start : a.end]}, when it begins")
+
+
+def _finding(text: str, span: tuple[int, int], reason: str) -> Finding:
+    written = text[span[0] : span[1]]
+    message = f"{' '.join(written.split())}: {reason}."
+    return Finding(rule="date", message=message, written=written, span=span, probability=0.93)

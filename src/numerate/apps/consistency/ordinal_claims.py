@@ -1,0 +1,188 @@
+"""Ordinals that contradict what the text tells: places, centuries, editions, anniversaries and `the fifth of three`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from numerate.apps.consistency.anniversaries import ANNUAL, anniversaries, editions
+from numerate.apps.consistency.base import finding_at
+from numerate.apps.consistency.paragraphs import paragraphs_of
+from numerate.apps.consistency.quantities import COUNT, ORDINAL, YEAR, one, slot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.findings import Finding
+
+__all__ = ["ordinal_claims"]
+
+_N = slot("n", ORDINAL)
+_GAP = r"[^.;\ue000-\uf8ff]"
+_BEHIND = re.compile(r"\bbehind (?P<only>only |just )?")
+_ITEM = (
+    r"(?:(?:the|his|her|their|[a-z-]+) ){0,4}[A-ZÀ-Ý][\w’'.-]*(?: (?:[A-ZÀ-Ý][\w’'.-]*|of|de|van|von"
+    r"|da|dos|al|el|le|la)(?=[ ,.;)]|$))*"
+)
+_LISTED = re.compile(rf"{_ITEM}(?:, {_ITEM})*(?:,? and {_ITEM})?(?=[ ,.;)]|$)")
+_PLACE = re.compile(
+    r"\b(?:plac\w*|finish\w*|came|come|took|takes|was|were|is|ended|rank\w*|claim\w*|settled|secured"
+    r"|stood|stands|lies|in|for)\b"
+)
+_OF_FEWER = re.compile(
+    rf"\b(?P<art>the |her |his |its |their |a |finished |came |was |placed )?{_N} (?:out )?of (?:the "
+    rf"|only |just |all |his |her |their |its )*{slot('c', COUNT)}(?P<behind>(?: [a-z-]+){{1,2}})"
+)
+_CENTURY_OF = re.compile(
+    rf"\b(?:in|from|of|around|circa|dated|by|since) {slot('y', YEAR)},?(?: \(|(?: (?:i\.e\.|that is"
+    r"|thus|so|and so|still|right|towards?|near|at|in|during|late|early|the|mid|middle|end|beginning"
+    rf"|start|turn|second|first|{one(ORDINAL)}|half|of|close|very|just)){{1,8}}) ?(?:the )?(?:early "
+    rf"|late |mid-?)?{_N}[ -]century"
+)
+_BUILT = re.compile(
+    r"\b(?:built|erected|constructed|completed|begun|founded|painted|written|composed|dates? (?:from"
+    r"|back to)|dating from|consecrated|made|carved|cast"
+    rf"|rebuilt|printed|laid out|opened|woven|forged|commissioned)\b{_GAP}{{0,45}}?\b(?:in|from|to"
+    rf"|around|of|by) {slot('y', YEAR)}"
+)
+_CENTURY_THING = re.compile(rf"\b(?P<art>the|this|its) {_N}[ -]century (?P<thing>(?:[a-z-]+ )?[a-z]{{4,}})")
+_THINGS = frozenset([
+    "house", "building", "manor", "church", "chapel", "castle", "mansion", "palace", "villa", "tower", "bridge",
+    "mill", "farmhouse", "abbey", "cathedral", "hall", "barn", "inn", "painting", "portrait", "manuscript", "bell",
+    "organ", "altarpiece", "tapestry", "fortress", "residence", "structure", "cottage", "lighthouse", "townhouse",
+    "garden", "gardens", "fountain", "monument", "temple", "mosque", "synagogue", "monastery", "convent", "novel",
+    "opera",
+])  # fmt: skip
+
+
+def ordinal_claims(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
+    """Findings of a text, by paragraphs with an ordinal."""
+    for group in paragraphs_of(text, sentences):
+        if not any(numeral.kind == "ordinal" for part in group for numeral in part.numerals):
+            continue
+        for sentence in group:
+            if not any(numeral.kind == "ordinal" for numeral in sentence.numerals):
+                continue
+            if "behind" in sentence.text:
+                yield from _places(sentence)
+            if " of " in sentence.text:
+                yield from _of_fewer(sentence)
+        joined = " ".join(part.text for part in group)
+        if "century" in joined:
+            yield from _centuries(group)
+        if "anniversary" in joined or " year" in joined or "birthday" in joined or "jubilee" in joined:
+            yield from anniversaries(group)
+        if ANNUAL.search(joined.lower()):
+            yield from editions(group, joined.lower())
+
+
+def _places(sentence: Sentence) -> Iterator[Finding]:
+    text = sentence.text
+    for match in _BEHIND.finditer(text):
+        before = [each for each in sentence.quantities if each.end - sentence.offset <= match.start()]
+        listed = _LISTED.match(text, match.end())
+        if not before or before[-1].group != "ordinal" or listed is None:
+            continue
+        n = before[-1]
+        at = n.start - sentence.offset
+        gap = text[n.end - sentence.offset : match.start()]
+        if (
+            not _PLACE.search(text[max(0, at - 40) : at].lower())
+            or not 2 <= n.value <= 12
+            or len(gap) > 60
+            or "." in gap
+        ):
+            continue
+        items = [each for each in re.split(r",? and |, ", listed[0]) if each]
+        count = len(items)
+        if (
+            n.value == count + 1
+            or (not match["only"] and (n.value > count + 1 or count < 2))
+            or abs(count + 1 - n.value) > 3
+        ):
+            continue
+        if _AHEAD.match(text, listed.end()) or (not match["only"] and " and " not in listed[0]):
+            continue
+        yield finding_at("ordinal", n, f"Behind {count} others is place {count + 1}, not {n.text}.", probability=0.87)
+
+
+_AHEAD = re.compile(r" (?:and|or|in the|who|which|,)? ?(?:ahead|\d)")
+
+
+def _of_fewer(sentence: Sentence) -> Iterator[Finding]:
+    for match in _OF_FEWER.finditer(sentence.skeleton):
+        n, c = sentence.get(match, "n"), sentence.get(match, "c")
+        if (
+            n.value <= c.value
+            or c.value < 2
+            or c.hedge
+            or (n.text[0].isdigit() and c.unit is not None)
+            or c.group != "plain"
+        ):
+            continue
+        if re.match(
+            r" (?:january|february|march|april|may|june|july|august|september|october|november|december|percent|per)\b",
+            match["behind"],
+        ):
+            continue
+        if (
+            re.search(r"\b(?:quarter|half|day|week|month|year|century|third|fifth|tenth)s?\b", match["behind"])
+            or (match["art"] or "").strip() == "a"
+        ):
+            continue
+        if (
+            n.text.lower() in ("third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+            and not match["art"]
+        ):
+            continue  # a fraction
+        yield finding_at("ordinal", n, f"There is no {n.text} of {c.text}.", others=[c], probability=0.87)
+
+
+def _century(year: float) -> set[int]:
+    """The century of a year; the last year of one is often counted to the next."""
+    number = int(year)
+    return {(number - 1) // 100 + 1, number // 100 + 1}
+
+
+def _centuries(group: list[Sentence]) -> Iterator[Finding]:
+    built: list[tuple[Sentence, Quantity]] = []
+    for sentence in group:
+        words = sentence.skeleton
+        if "century" in words and not re.search(r"\bb\.?c", words):
+            for match in _CENTURY_OF.finditer(words):
+                y, n = sentence.get(match, "y"), sentence.get(match, "n")
+                if n.value not in _century(y.value) and 8 <= n.value <= 21:
+                    yield _century_finding(n, y)
+        built += [(sentence, sentence.get(match, "y")) for match in _BUILT.finditer(words)]
+    if len({each.value for _, each in built}) != 1:
+        return
+    where, year = built[0]
+    if re.search(
+        r"\b(?:rebuilt|site of|replac\w+|older|copy|style|inspired|reconstruct\w+|ruins?|remodel\w+"
+        r"|extension|wing|incorporat\w+)\b",
+        " ".join(part.skeleton for part in group),
+    ):
+        return
+    for sentence in group:
+        for match in _CENTURY_THING.finditer(sentence.skeleton):
+            n, things = sentence.get(match, "n"), match["thing"].split()
+            thing = next((each for each in things if each in _THINGS), None)
+            if (
+                thing is None
+                or n.value in _century(year.value)
+                or not 8 <= n.value <= 21
+                or abs(n.value - year.value // 100) > 3
+            ):
+                continue
+            if sentence is where and match.start() < sentence.skeleton.find("built"):
+                continue
+            if re.search(rf"\b{thing}", where.skeleton) or thing in ("building", "structure", "residence"):
+                yield _century_finding(n, year)
+
+
+def _century_finding(n: Quantity, year: Quantity) -> Finding:
+    real = (int(year.value) - 1) // 100 + 1
+    return finding_at(
+        "ordinal", n, f"The year {year.text} is in century {real}, not the {n.text}.", others=[year], probability=0.88
+    )

@@ -1,0 +1,32 @@
+"""How two values differ when one is a slip of the other."""
+
+from __future__ import annotations
+
+__all__ = ["is_slip"]
+
+
+def is_slip(one_: float, other: float) -> bool:
+    """Whether two values differ as slips do: a factor of ten, or two neighbouring digits exchanged.
+
+    Example:
+        >>> is_slip(1.5e9, 1.5e6), is_slip(324, 342), is_slip(324, 325), is_slip(10, 100)
+        (True, True, False, False)
+    """
+    if one_ == other or one_ <= 0 or other <= 0:
+        return False
+    first, second = (f"{value:.12e}".split("e") for value in (one_, other))
+    digits = [part[0].replace(".", "").rstrip("0") for part in (first, second)]
+    if digits[0] == digits[1]:
+        # 10 and 100 differ by a factor of ten by chance: round numbers prove nothing, unless it is a scale word.
+        return len(digits[0]) > 1 and abs(int(first[1]) - int(second[1])) in (1, 2, 3, 6)
+    if first[1] != second[1] or len(digits[0]) < 2:
+        return False
+    width = max(map(len, digits))
+    left, right = (each.ljust(width, "0") for each in digits)
+    differing = [index for index in range(width) if left[index] != right[index]]
+    return (
+        len(differing) == 2
+        and differing[1] == differing[0] + 1
+        and left[differing[0]] == right[differing[1]]
+        and left[differing[1]] == right[differing[0]]
+    )

@@ -1,0 +1,59 @@
+"""Doses of a drug that is said to go on as it was, and has another dose: `on X 10 mg ... continue X 20 mg`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from numerate.apps.consistency.base import finding_at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.findings import Finding
+
+__all__ = ["told_doses"]
+
+_DOSE = re.compile(
+    r"\b(?P<drug>[a-z]{5,})(?: (?:at|to|the|same|usual|current|dose|of|on|a|tablets?|orally|po|daily))* $"
+)
+_SAME = re.compile(
+    r"\b(?:continu\w*|same|current|unchanged|maintain\w*|remains? on|still on|stay\w* on|as before|usual|keep)\b"
+)
+_DRUG_CHANGE = re.compile(
+    r"\b(?:increas\w*|decreas\w*|reduc\w*|rais\w*|titrat\w*|up to|switch\w*|chang\w*|from|stepped"
+    r"|doubl\w*|halv\w*|then|taper\w*|adjust\w*|lower\w*|cut|add|start\w*|instead)\b"
+)
+
+
+def told_doses(sentences: Sequence[Sentence]) -> Iterator[Finding]:
+    """A drug that is said to go on as it was, with another dose than before."""
+    if not any(
+        " mg" in each.text or " mcg" in each.text or " units" in each.text or "µg" in each.text for each in sentences
+    ):
+        return
+    seen: dict[tuple[str, str], list[tuple[int, Quantity]]] = {}
+    for index, sentence in enumerate(sentences):
+        words = sentence.skeleton
+        for position, quantity in enumerate(sentence.quantities):
+            if quantity.unit not in ("mg", "mcg", "µg", "g", "mL", "ug"):
+                continue
+            at = words.find(chr(0xE100 + position)) - 1
+            match = _DOSE.search(words[max(0, at - 60) : at])
+            if match is None:
+                continue
+            key = match["drug"], quantity.unit
+            earlier = seen.get(key, [])
+            if earlier and _SAME.search(words[:at]) and not _DRUG_CHANGE.search(words):
+                values = {each.value for _, each in earlier}
+                between = " ".join(each.skeleton for each in sentences[earlier[-1][0] : index])
+                if (
+                    len(values) == 1
+                    and quantity.value not in values
+                    and not _DRUG_CHANGE.search(between.replace("no recent changes", ""))
+                ):
+                    first = earlier[0][1]
+                    message = f"The dose of {match['drug']} is {quantity.text} here and {first.text} before."
+                    yield finding_at("repeated", quantity, message, meant=first.value, others=[first], probability=0.88)
+            seen.setdefault(key, []).append((index, quantity))
