@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, plain, rules
+from numerate.apps.consistency.paragraph_means import paragraph_means
 from numerate.apps.consistency.quantities import COUNT, MONEY, PERCENT, UNIT, YEAR, one, slot
 from numerate.apps.consistency.stated_rates import stated_rates
 from numerate.apps.consistency.stated_results import stated_mean
@@ -14,6 +15,7 @@ from numerate.apps.consistency.stated_results import stated_mean
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from numerate.apps.consistency.paragraphs import Paragraph
     from numerate.apps.consistency.quantities import Quantity, Sentence
     from numerate.apps.consistency.tally import Tally
     from numerate.apps.findings import Finding
@@ -85,6 +87,10 @@ class Averages(Rule):
         return tally.values > 2 and (
             "verag" in text or "mean" in text or "Mean" in text or " per " in text or " a " in text or " each " in text
         )
+
+    def paragraph(self, paragraph: Paragraph) -> Iterable[Finding]:
+        """Compares means with the numbers of other sentences."""
+        return paragraph_means(paragraph)
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Looks for lists with their mean, and for wholes that are shared out."""

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import re
     from collections.abc import Iterable, Iterator, Sequence
 
+    from numerate.apps.consistency.paragraphs import Paragraph
     from numerate.apps.consistency.quantities import Quantity, Sentence
     from numerate.apps.consistency.tally import Tally
     from numerate.apps.documents import Document
@@ -51,6 +52,10 @@ class Rule:
 
     def passage(self, sentences: Sequence[Sentence]) -> Iterable[Finding]:
         """Findings of several sentences that follow each other."""
+        return ()
+
+    def paragraph(self, paragraph: Paragraph) -> Iterable[Finding]:
+        """Findings of a paragraph with three values or more."""
         return ()
 
     def table(self, document: Document, table: Any) -> Iterable[Finding]:

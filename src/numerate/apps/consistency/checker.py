@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from numerate.apps.consistency.base import Rule, rules
 from numerate.apps.consistency.joined_sentences import JOINED_RULES, joined_sentences
+from numerate.apps.consistency.paragraphs import paragraphs_of
 from numerate.apps.consistency.quantities import Sentence
 from numerate.apps.consistency.tally import tally_of
 from numerate.reading import make_reader
@@ -44,6 +45,7 @@ class ConsistencyChecker:
         self.rules: dict[str, Rule] = {name: rules.create(name) for name in rules if name not in left_out}
         self._sentence_rules = self._with("sentence")
         self._passage_rules = self._with("passage")
+        self._paragraph_rules = self._with("paragraph")
         self._by_values = [[rule for rule in self._sentence_rules if rule.least <= values] for values in range(5)]
 
     def check(self, document: Document) -> list[Finding]:
@@ -58,6 +60,9 @@ class ConsistencyChecker:
             yield from self._of_sentence(sentence)
         for rule in self._passage_rules:
             yield from rule.passage(sentences)
+        for paragraph in paragraphs_of(document.text, sentences) if self._paragraph_rules else ():
+            for rule in self._paragraph_rules:
+                yield from rule.paragraph(paragraph)
         for sentence in joined_sentences(sentences):
             tally = tally_of(sentence.numerals)
             for name in JOINED_RULES:

@@ -1,0 +1,175 @@
+"""Changes told in a paragraph: a percentage with its two values, points between two percentages, `tripled`."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from numerate.apps.consistency.base import finding_at, plain
+from numerate.apps.consistency.closed import blur_of
+from numerate.apps.consistency.paragraphs import NEEDED, slip_bits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numerate.apps.consistency.paragraphs import Paragraph
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.findings import Finding
+
+__all__ = ["paragraph_changes"]
+
+_UP = r"rose|risen|ris(?:e|es|ing)|grew|grown|grow(?:s|th|ing)?|up|increas\w+|gain\w*|climb\w*|jump\w*|surg\w+|higher|more|dearer|soar\w*|expand\w*|add(?:ed|ing)?|improv\w+|hike\w*|leap\w*"
+_DOWN = r"fell|fall(?:s|en|ing)?|down|decreas\w+|declin\w+|drop\w*|lower\w*|less|fewer|cheaper|reduc\w+|cut|lost|loss|shrank|shrunk|slid|slip\w*|plung\w+|tumbl\w+|sank|shed|off|saving|saved?|contract\w*"
+_WORD = re.compile(rf"\b(?:(?P<up>{_UP})|(?P<down>{_DOWN}))\b")
+_POINTS = re.compile(r"^[ -](?:percentage[ -])?points?\b|^ (?:basis points|bps?)\b|^ ?pp\b|^ p\.p\.")
+_BASIS = re.compile(r"^ (?:basis points|bps?)\b")
+_FACTORS = {
+    "doubl": 2.0, "twofold": 2.0, "two-fold": 2.0, "twice": 2.0, "tripl": 3.0, "trebl": 3.0, "threefold": 3.0, "three-fold": 3.0, "quadrupl": 4.0, "fourfold": 4.0,
+    "four-fold": 4.0, "quintupl": 5.0, "fivefold": 5.0, "five-fold": 5.0, "tenfold": 10.0, "ten-fold": 10.0, "halv": 0.5,
+}  # fmt: skip
+_FACTOR = re.compile(rf"\b(?P<near>(?:more than|nearly|almost|roughly|about|over|around|practically|virtually|all but|not quite|just under|close to|as good as|at least|less than) )?(?:[a-z]+ )?(?P<word>{'|'.join(_FACTORS)})(?:ed|es|s|e|ing|led)?\b")
+_FROM_TO = re.compile(r"\bfrom\b")
+_THEN_NOW = re.compile(r"\b(?:now|today|this (?:year|month|season|week|autumn|summer|winter|spring|quarter)|currently|to|at|stands?|reached|against|from|compared|than|after|was|were|then|last|year|ago|before|earlier|previous\w*|in)\b")
+_RELATED = re.compile(r"\b(?:of (?:which|whom|these|them|the total)|includ\w+|per|each|worth of|out of|target|limit|margin|share)\b")
+
+
+def paragraph_changes(paragraph: Paragraph) -> Iterator[Finding]:
+    """All findings about changes."""
+    percents = [each for each in paragraph.values if each.group == "percent"]
+    if len(percents) > 1 and "point" in paragraph.lower:
+        yield from _points(paragraph, percents)
+    if percents and _WORD.search(paragraph.lower):
+        yield from _percents(paragraph, percents)
+    match = _FACTOR.search(paragraph.lower)
+    if match is not None:
+        yield from _factors(paragraph)
+
+
+def _points(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding]:
+    """`34 % of seats, compared with 28 % in 2019. The gain of 8 percentage points ...`."""
+    for z in paragraph.values:
+        tail = paragraph.tail(z)
+        if z.group not in ("plain", "percent") or not _POINTS.match(tail) or z.hedge:
+            continue
+        scale = 0.01 if not _BASIS.match(tail) else 0.0001
+        here = paragraph.place(z)
+        near = [each for each in percents if each is not z and here - 1 <= paragraph.place(each) <= here]
+        if len(near) != 2 or any(each.hedge for each in near):
+            continue
+        value = z.value if z.group == "percent" else z.value * scale
+        half = z.half if z.group == "percent" else z.half * scale
+        real = abs(near[0].value - near[1].value)
+        slack = half + near[0].half + near[1].half
+        words = paragraph.between(near[0], near[1])
+        if abs(real - value) <= slack or not real or not 0.3 < value / real < 3:
+            continue
+        if re.search(r"\b(?:margin|moe|majority|lead|plus or minus)\b|±", paragraph.lead(z)):
+            continue
+        told = _THEN_NOW.search(words) is not None and (_WORD.search(paragraph.lead(z) + tail) is not None or re.search(r"\b(?:gap|difference|change|swing|points? (?:more|less|higher|lower|ahead|behind))\b", paragraph.lead(z) + tail) is not None)
+        shown = replace(z, value=value / scale, step=2 * half / scale)
+        bits = (8.0 if told else 2.0) + slip_bits(shown, real / scale)
+        if bits >= NEEDED:
+            message = f"From {near[0].text} to {near[1].text} are {plain(real / scale)} points, not {z.text}."
+            meant = real if z.group == "percent" else real / scale
+            yield finding_at("percent", z, message, meant=meant, others=near, probability=0.88)
+
+
+def _percents(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding]:
+    """A change in per cent and the two values of one kind beside it, whichever comes first."""
+    for p in percents:
+        around = paragraph.lead(p) + "\ue000" + paragraph.tail(p)[:40]
+        word = _WORD.search(around)
+        if word is None or p.hedge or p.value <= 0:
+            continue
+        here = paragraph.place(p)
+        near = [
+            each
+            for each in paragraph.values
+            if each.group in ("plain", "money", "unit") and each.value > 0 and abs(paragraph.place(each) - here) <= 1
+        ]
+        pairs = [
+            (one, other)
+            for at, one in enumerate(near)
+            for other in near[at + 1 :]
+            if (one.group, one.unit) == (other.group, other.unit) and one.value != other.value and 0.1 < one.value / other.value < 10
+            and (one.unit is not None or (one.half == other.half and min(one.value, other.value) >= 10))
+        ]
+        if not pairs or len(pairs) > 10:
+            continue
+        is_up = word["up"] is not None
+        if any(_holds(one, other, p) for one, other in pairs):
+            continue
+        best: tuple[float, Quantity, float, Quantity, Quantity] | None = None
+        for one, other in pairs:
+            words = paragraph.between(one, other)
+            if _RELATED.search(words) or len(words) > 90 or paragraph.place(other) - paragraph.place(one) > 1:
+                continue
+            told = 2.0 if _THEN_NOW.search(words) else 0.0
+            told += 1.0 if re.search(r"\b(?:from|compared (?:with|to)|against|previous year|year earlier|then|now)\b", words + paragraph.lead(one)[-24:]) else 0.0
+            low, high = sorted((one, other), key=lambda each: each.value)
+            old, new = (low, high) if is_up else (high, low)
+            share = abs(new.value / old.value - 1)
+            factor = 1 + p.value if is_up else 1 - p.value
+            hundred = replace(p, value=100 * p.value, step=200 * p.half)
+            tries = [(slip_bits(hundred, 100 * share), p, share, old, new)]
+            if factor > 0 and (word["up"] or word["down"]):
+                # One of the two values may be the wrong one, and then it may lie on the wrong side.
+                first, second = (one, other)
+                if re.search(r"\bfrom\b|than|compared|against|previous|earlier|before", words):
+                    first, second = other, one
+                tries += [
+                    (slip_bits(second, first.value * factor), second, first.value * factor, first, second),
+                    (slip_bits(first, second.value / factor), first, second.value / factor, first, second),
+                ]
+            for bits, wrong, real, a, b in tries:
+                if bits:
+                    score = bits + told + 2.0 - math.log2(len(pairs)) - (1.0 if wrong is not p else 0.0)
+                    best = max(best or (0.0,), (score, wrong, real, a, b), key=lambda each: each[0])  # type: ignore[assignment]
+        if best is not None and best[0] >= NEEDED - 1.0:
+            _, wrong, real, old, new = best
+            if wrong is p:
+                message = f"From {old.text} to {new.text} is a change of {plain(100 * real)} %, not {p.text}."
+            else:
+                message = f"With a change of {p.text}, it would be {plain(real)}, not {wrong.text}."
+            others = [each for each in (p, old, new) if each is not wrong]
+            yield finding_at("percent", wrong, message, meant=real, others=others, probability=0.85)
+
+
+def _holds(one: Quantity, other: Quantity, p: Quantity) -> bool:
+    """Whether a percentage tells the change between two values, in either direction, or their ratio."""
+    for old, new in ((one, other), (other, one)):
+        ratio = new.value / old.value
+        blur = (blur_of(new) + ratio * blur_of(old)) / old.value + p.half + 1e-9
+        if any(abs(each - p.value) <= blur for each in (abs(ratio - 1), ratio)):
+            return True
+    return False
+
+
+def _factors(paragraph: Paragraph) -> Iterator[Finding]:
+    """`has tripled in six years, from 210 to 360`."""
+    quantities = paragraph.values
+    for match in _FACTOR.finditer(paragraph.lower):
+        at = match.start() + paragraph.whole.offset
+        if match["near"] or re.match(r" (?:as|the|room|time|rooms|or)\b|[- ](?:digit|figure)", paragraph.lower[match.end() : match.end() + 10]):
+            continue
+        for one, other in zip(quantities, quantities[1:], strict=False):
+            if other.start < at - 90 or one.start > at + 90 or (one.group, one.unit) != (other.group, other.unit):
+                continue
+            if not re.fullmatch(r"(?: [a-z'’]+){0,4}(?: in (?:\d{4}|[a-z]+ \d{4}))?(?: [a-z'’]+){0,2},? to (?:the )?(?:[a-z']+ )?[$€£]?", paragraph.between(one, other)):
+                continue
+            if not re.search(r"\bfrom (?:[a-z]+ ){0,2}[$€£]?$", paragraph.lead(one)) or one.value <= 0 or one.hedge or other.hedge:
+                continue
+            ends = [at, match.end() + paragraph.whole.offset]
+            between = paragraph._cut(min(ends[1], other.end), max(one.start, at))
+            if ". " in between or ";" in between:
+                continue
+            factor = _FACTORS[match["word"]]
+            real = one.value * factor
+            if abs(other.value / real - 1) <= 0.12 or other.group == "percent":
+                continue
+            if 0.4 < other.value / real < 2.5:
+                message = f"{match[0].strip()} from {one.text} would be {plain(real)}, not {other.text}."
+                yield finding_at("percent", other, message, meant=real, others=[one], probability=0.88)
+            break

@@ -1,0 +1,194 @@
+"""Rates with a count and a total in a paragraph: 45 hours at $38 an hour, 12 bottles to the case, 300 km in 4 hours."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from numerate.apps.consistency.base import finding_at, plain
+from numerate.apps.consistency.paragraphs import NEEDED, slip_bits
+from numerate.numerals.unit_factors import converted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numerate.apps.consistency.paragraphs import Paragraph
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.findings import Finding
+
+__all__ = ["nouns_of", "paragraph_rates"]
+
+_CUE = re.compile(r"\b(?:per|an?|each|every|apiece|to the|the|of)\b|/")
+_PER = re.compile(
+    r"^(?:,? (?:for|on|in|and|with))?(?:[ -](?!(?:and|or|in|on|at|from|after|before|for|was|were|is|are)\b)[a-z'’]+){0,2}?(?: ?/ ?|,? (?:per|an?|each|every|for each|for every|to the|to an?|in an?|in each|in every|for an?|the|on each|by the) )"
+    r"(?P<of>[a-z]+(?:[ -](?:kilomet\w+|met\w+|mile|foot|feet))?)"
+)
+_EACH = re.compile(r"^(?:[ -][a-z'’]+){0,3}? (?:each|apiece|a piece|a head|per head)\b")
+_RATE_BEFORE = re.compile(r"\b(?:each|every)(?: (?:of (?:which|them|the) )?[a-z]+){0,4} (?:\w+ )?$")
+_RESULT = re.compile(
+    r"\b(?:total\w*|in all|altogether|amounts?|amount\w* to|com(?:es?|ing) to|came to|mak(?:es?|ing)|made|giv(?:es?|ing)|so|thus|therefore|hence"
+    r"|that is|that's|which is|i\.e\.|works? out|worked out|paid|pay|cost|costs|bill|owe\w*|charged|invoice\w*|earn\w*|average|averag\w+|mean|equals|sum|says|or|leaves|needs?|used)\b|=|≈"
+)
+_UNIT_NOUNS = {
+    "h": "hour", "min": "minute", "d": "day", "week": "week", "month": "month", "year": "year", "kg": "kilo", "km": "kilometre", "L": "litre",
+    "m^2": "square metre", "km^2": "square kilometre", "t": "tonne", "lb": "pound", "mi": "mile", "acre": "acre", "ha": "hectare", "s": "second",
+    "m": "metre", "gal": "gallon", "night": "night", "ft^2": "square foot", "mi^2": "square mile", "g": "gram", "oz": "ounce",
+}  # fmt: skip
+_SAME = {
+    "kilogram": "kilo", "kilogramme": "kilo", "kg": "kilo", "hr": "hour", "h": "hour", "km": "kilometre", "kilometer": "kilometre", "liter": "litre", "l": "litre",
+    "meter": "metre", "ton": "tonne", "t": "tonne", "people": "person", "men": "man", "women": "woman", "children": "child", "head": "person", "guest": "person",
+    "student": "person", "pupil": "person", "visitor": "person", "square meter": "square metre", "square kilometer": "square kilometre", "feet": "foot",
+    "square feet": "square foot", "yr": "year", "min": "minute", "game": "game", "match": "game", "knives": "knife", "loaves": "loaf", "boxes": "box", "dozen": "dozen",
+    "participant": "person", "member": "person", "passenger": "person", "employee": "person", "resident": "person", "adult": "person", "capita": "person",
+    "inhabitant": "person", "night": "night", "evening": "night",
+}  # fmt: skip
+
+
+class _Rate(NamedTuple):
+    quantity: Quantity
+    per: str
+
+
+def _stem(word: str) -> str:
+    word = word.strip()
+    if word in _SAME:
+        return _SAME[word]
+    for ending, new in (("ies", "y"), ("sses", "ss"), ("xes", "x"), ("ches", "ch"), ("shes", "sh"), ("s", "")):
+        if word.endswith(ending) and len(word) > len(ending) + 2 and not word.endswith(("ss", "us", "is")):
+            word = word[: -len(ending)] + new
+            break
+    return _SAME.get(word, word)
+
+
+def nouns_of(paragraph: Paragraph, quantity: Quantity) -> list[str]:
+    """What a number counts: the stems of the words behind it, or the name of its unit."""
+    if quantity.group == "unit" and quantity.unit in _UNIT_NOUNS:
+        return [_UNIT_NOUNS[quantity.unit]]
+    words = re.match(r"^[- ]?((?:[a-z'’-]+[ ]?){1,5})", paragraph.tail(quantity))
+    return [_stem(each) for each in re.split(r"[ -]", words[1]) if len(each) > 2] if words else []
+
+
+def _rates(paragraph: Paragraph) -> Iterator[_Rate]:
+    """Numbers that are said to be for one of something: `$38 an hour`, `12 bottles to the case`, `€4 each`."""
+    for each in paragraph.values:
+        if each.value <= 0 or each.group not in ("plain", "money", "unit"):
+            continue
+        if each.unit is not None and each.group == "unit" and "/" in each.unit:
+            bottom = each.unit.partition("/")[2]
+            if bottom in _UNIT_NOUNS:
+                yield _Rate(each, _UNIT_NOUNS[bottom])
+            continue
+        tail = paragraph.tail(each)
+        match = _PER.match(tail)
+        if match is not None and match["of"] not in ("same", "first", "last", "other", "two", "half", "few", "total", "whole", "bit", "rate"):
+            yield _Rate(each, _stem(match["of"]))
+        elif _EACH.match(tail) or _RATE_BEFORE.search(paragraph.lead(each)):
+            yield _Rate(each, "")
+
+
+def paragraph_rates(paragraph: Paragraph) -> Iterator[Finding]:
+    """Totals, counts and rates that do not fit each other."""
+    values = paragraph.values
+    if not 3 <= len(values) <= 16 or not _CUE.search(paragraph.lower):
+        return
+    rates = list(_rates(paragraph))
+    if not rates:
+        return
+    stems = {id(each): nouns_of(paragraph, each) for each in values}
+    for rate in rates:
+        r = rate.quantity
+        triples = []
+        for n in values:
+            if n is r or n.value <= 1 or n.group not in ("plain", "unit") or abs(paragraph.place(n) - paragraph.place(r)) > 2:
+                continue
+            fit, count = _fit(rate, n, stems[id(n)])
+            if not fit:
+                continue
+            for a in values:
+                if a is n or a is r or a.value <= max(r.value, 0) or abs(paragraph.place(a) - paragraph.place(r)) > 2:
+                    continue
+                whole = _amount(rate, a, stems)
+                if whole is not None:
+                    triples.append((fit, n, count, a, whole))
+        if not triples or any(_is_right(r.value, r, n, count, a, whole) for _, n, count, a, whole in triples):
+            continue
+        best = None
+        for fit, n, count, a, whole in triples:
+            if any(each is not r and each is not a and each is not n and each.unit == a.unit and each.group == a.group and _made_of(each, a, values) for each in values):
+                continue
+            lead = (paragraph.lead(a), paragraph.lead(r))
+            result = 3.0 if _RESULT.search(lead[0]) or (r.start > a.start and _RESULT.search(lead[1])) else 0.0
+            scale = whole / a.value
+            tries = (
+                (slip_bits(a, count * r.value / scale), a, count * r.value / scale),
+                (slip_bits(r, whole / count), r, whole / count),
+            )
+            bits, wrong, real = max(tries, key=lambda each: each[0])
+            ratio = whole / (count * r.value)
+            if not bits and not (fit >= 5 and result and 0.5 < ratio < 2):
+                continue
+            if wrong is r and not bits:
+                wrong, real = (a, count * r.value / scale) if a.start > r.start else (r, whole / count)
+            score = fit + result + bits - math.log2(len(triples)) - (2.0 if not bits else 0.0)
+            if best is None or score > best[0]:
+                best = (score, wrong, real, n, a)
+        if best is not None and best[0] >= NEEDED and not best[1].hedge.startswith(("over", "under")):
+            _, wrong, real, n, a = best
+            others = [each for each in (r, n, a) if each is not wrong]
+            told = f"{n.text} x {r.text}" if wrong is a else f"{a.text} / {n.text}"
+            yield finding_at(
+                "product", wrong, f"{told} = {plain(real)}, not {wrong.text}.", meant=real, others=others, probability=0.86
+            )
+
+
+def _fit(rate: _Rate, n: Quantity, nouns: list[str]) -> tuple[float, float]:
+    """How well a count fits what a rate is for, and the count in the unit of the rate."""
+    unit = rate.quantity.unit if rate.quantity.group == "unit" else None
+    if n.group == "unit":
+        bottom = unit.partition("/")[2] if unit and "/" in unit else next((u for u, name in _UNIT_NOUNS.items() if name == rate.per), None)
+        changed = converted(n.value, n.unit or "", bottom) if bottom and n.unit and "/" not in n.unit else ()
+        return (5.0, changed[0]) if changed else (0.0, 0.0)
+    if n.value != int(n.value):
+        return 0.0, 0.0
+    if rate.per and rate.per in nouns:
+        return 5.0, n.value
+    if not rate.per and nouns and n.end <= rate.quantity.start and rate.quantity.start - n.end < 60:
+        return 4.0, n.value
+    return 0.0, 0.0
+
+
+def _amount(rate: _Rate, a: Quantity, stems: dict[int, list[str]]) -> float | None:
+    """A total in the unit of the rate's upper part; None if it is something else."""
+    r = rate.quantity
+    if r.group == "money":
+        return a.value if a.group == "money" and a.unit == r.unit else None
+    if r.group == "unit":
+        top = (r.unit or "").partition("/")[0]
+        unit = (a.unit or "").partition("/")[0]
+        changed = converted(a.value, unit, top) if a.group == "unit" and unit else ()
+        return changed[0] if changed else None
+    if a.group not in ("plain", "unit") or (a.group == "unit" and r.group == "plain"):
+        return None
+    named = [each for each in stems[id(r)] if each != rate.per]
+    if named and stems[id(a)] and named[0] in stems[id(a)][:3]:
+        return a.value
+    return a.value if (not named or named[0] in ("per", "the")) and a.value >= 2 * r.value else None
+
+
+def _is_right(value: float, r: Quantity, n: Quantity, count: float, a: Quantity, whole: float) -> bool:
+    """Whether rate, count and total fit within rounding; `about` counts as one in twenty."""
+    relative = r.half / r.value + a.half / a.value + (n.half / n.value if n.group == "unit" and n.unit not in ("d", "week", "month", "year") and n.half < 0.5 else 0.0)
+    if any(each.hedge for each in (r, a, n)):
+        relative += 0.05
+    relative = max(relative, 0.003)
+    return abs(whole / (count * value) - 1) <= min(relative, 0.25) + 1e-9
+
+
+def _made_of(each: Quantity, a: Quantity, values: list[Quantity]) -> bool:
+    """Whether a total is the sum or difference of another amount and a third, so that it needs no rate."""
+    return any(
+        other is not each and other is not a and (other.unit, other.group) == (a.unit, a.group)
+        and min(abs(each.value + other.value - a.value), abs(each.value - other.value - a.value)) <= a.half + 1e-9
+        for other in values
+    )

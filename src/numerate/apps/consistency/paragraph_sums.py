@@ -1,0 +1,167 @@
+"""Totals and their parts in a paragraph, in either order: `112 people on board. All 96 passengers and 14 crew ...`."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from typing import TYPE_CHECKING
+
+from numerate.apps.consistency.base import finding_at, plain
+from numerate.apps.consistency.closed import blur_of
+from numerate.apps.consistency.paragraphs import NEEDED, is_explained, slip_bits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numerate.apps.consistency.paragraphs import Paragraph
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.findings import Finding
+
+__all__ = ["paragraph_sums"]
+
+MOST_PARTS = 8
+_CUE = re.compile(
+    r"total|in all\b|all in\b|altogether|overall|combined|together|\bsum\b|all told|add(?:s|ed|ing)? up|com(?:es?|ing) to|came to"
+    r"|\bmak(?:es?|ing)|\bmade|giv(?:es?|ing)|bring|brought|remain|\brest\b|\bother\b|left\b|leav(?:es?|ing)|\bof (?:these|those|them|this|whom|which|that)\b"
+    r"|on board|aboard|\ball [\d]|\bamong|comprising|consist|made up|split|breakdown|broken down|divided|\bboth\b|altogether|balance\b"
+    r"|grand|whole|\bso\b|\bthus\b|therefore|before .{3,40}after|first .{3,40}second"
+)
+_TOTAL = re.compile(
+    r"(?:\b(?:in all|all in|all told|altogether|in total|overall|together|combined|taken together|put together|total(?:s|l?ed|l?ing)?"
+    r"|grand total|sum|adds? up|added up|adding up|com(?:es?|ing) to|came to|amount\w* to|brings?|bringing|brought"
+    r"|the (?:whole )?(?:bill|lot))\b)(?:[ ,:]+[a-z$€£'’-]+){0,6}[ ,:=]*$"
+)
+_WEAK_TOTAL = re.compile(r"(?:\b(?:so|thus|therefore|hence|mak(?:es?|ing)|made|giv(?:es?|ing)|gave|that is|i\.e\.|equals?)|=)(?:[ ,:]+[a-z$€£'’-]+){0,5}[ ,:]*$")
+_TOTAL_BEHIND = re.compile(
+    r"^(?: [a-z'’-]+){0,4}? (?:in all|in total|altogether|all told|all in|combined|overall|together|between (?:them|us)|on board|aboard)\b"
+)
+_REST = re.compile(
+    r"\b(?:the (?:(?:other|remaining|last|final) )?|an? |its |our |their )?(?:remaining|rest(?: of [a-z ]{1,24})?|other|others|remainder"
+    r"|balance|leaving|leaves|which left|which leaves)(?:,? [a-z'’$€£-]+){0,4}?[ ,:–—(]*$"
+)
+_REST_BEHIND = re.compile(r"^(?: [a-z'’-]+){0,2} (?:left|remain(?:s|ed|ing)?|left over|to go|unsold|unspent|still [a-z]+)\b")
+_OF = re.compile(r"^(?:of (?:these|those|them|this|that|the total|which|whom)|among (?:these|them|those)|this (?:comprises|includes|is made up)|they (?:were|are|comprise))\b")
+_OPEN = re.compile(
+    r"\b(?:includ\w*|among them|among others?|such as|notably|especially|mainly|mostly|for example|e\.g|per|each|every|than|from|up|down"
+    r"|rose|fell|grew|averag\w*|mean|median|respectively|versus|vs|against|compared|both|also|or|at least|up to|more|fewer|less|further|additional"
+    r"|twice|half|double|times|ago|since|aged|between|ranking|ranked|record|previous\w*|last (?:year|month|season|week)|earlier|year before|target|limit|capacity"
+    r"|worth|price|rate|score|planned|expected|forecast|budget(?:ed)?|if|would|could|overlap\w*)\b|%|[×±/]"
+)
+_SETS = [
+    tuple(each.split())
+    for each in (
+        "passengers crew", "passenger crew", "men women", "men woman", "boys girls", "adults children", "males females", "male female",
+        "before after", "first second", "home away", "morning afternoon", "goals assists", "yes no", "favour against",
+        "for against", "wins losses", "won lost", "killed injured", "drivers passengers", "teachers pupils", "students staff",
+        "full-time part-time", "dogs cats", "singles doubles", "upstairs downstairs", "gold silver", "online shop",
+        "domestic foreign", "domestic international", "import export", "day night", "weekdays weekends", "summer winter",
+        "cash card", "labour parts", "labor parts", "labour materials", "labor materials", "hall catering", "treatment control",
+        "drug placebo", "intervention control", "passed failed", "there back", "outward return", "uphill downhill",
+    )
+]  # fmt: skip
+_LIST = re.compile(r",|\band\b|;|:|–|—|\bplus\b|\bwith\b|\+|\bwhile\b|\.|\bthen\b|\bfollowed by\b")
+
+
+def paragraph_sums(paragraph: Paragraph) -> Iterator[Finding]:
+    """Totals that are not the sum of the parts beside them, and rests that are not what is left."""
+    if not _CUE.search(paragraph.lower) or len(paragraph.values) < 3:
+        return
+    for z in paragraph.values:
+        if z.group not in ("plain", "money", "unit") or z.value <= 0 or z.hedge:
+            continue
+        alike = [each for each in paragraph.alike(z) if each.value > 0]
+        if not 2 <= len(alike) <= 14:
+            continue
+        best = max(_readings(paragraph, z, alike), key=lambda each: each[0], default=None)
+        if best is not None and best[0] >= NEEDED and not is_explained(z, alike):
+            _, real, parts, sign = best
+            terms = f" {sign} ".join(plain(each.value) for each in parts)
+            message = f"{terms} = {plain(real)}, not {z.text}."
+            yield finding_at("sum", z, message, meant=real, others=parts, probability=0.86)
+
+
+def _readings(
+    paragraph: Paragraph, z: Quantity, alike: list[Quantity]
+) -> Iterator[tuple[float, float, list[Quantity], str]]:
+    """Bits, expected value, operands and sign of each reading of a number as a total or a rest."""
+    lead, tail, here = paragraph.lead(z), paragraph.tail(z), paragraph.place(z)
+    cue = 6.0 if _TOTAL.search(lead) or _TOTAL_BEHIND.match(tail) else 2.5 if _WEAK_TOTAL.search(lead) else 0.0
+    before = [each for each in alike if each.end <= z.start and paragraph.place(each) >= here - 2]
+    after = [each for each in alike if each.start >= z.end and paragraph.place(each) <= here + 1]
+    runs = []
+    if cue or _is_owned(lead):
+        runs += [before[at:] for at in range(len(before) - 1) if _begins(paragraph, before, at)]
+    opened = [_OF.match(paragraph.lead(after[0], 200)) is not None] if after else [False]
+    runs += [after[:count] for count in range(2, len(after) + 1) if _ends(paragraph, after, count)]
+    for parts in runs:
+        if not 2 <= len(parts) <= MOST_PARTS or not _are_listed(paragraph, parts):
+            continue
+        real = sum(each.value for each in parts)
+        if z.value <= max(each.value for each in parts) or not 0.6 < z.value / real < 1.67:
+            continue
+        slack = blur_of(z) + 1.7 * math.sqrt(sum(blur_of(each) ** 2 for each in parts))
+        if abs(real - z.value) <= slack:
+            continue
+        is_rest = _REST.search(paragraph.lead(parts[-1])) is not None
+        bits = cue + _complements(paragraph, parts) + (5.0 if is_rest and parts[0].start > z.start else 0.0)
+        bits += 3.0 if opened[0] and parts[0] is after[0] else 0.0
+        bits += slip_bits(z, real) if bits else 0.0
+        bits -= math.log2(len(runs)) + (3.0 if len(parts) == 2 and not _complements(paragraph, parts) and not is_rest else 0.0)
+        bits -= 4.0 if paragraph.place(parts[0]) != here and cue < 6 and not is_rest and not opened[0] else 0.0
+        yield bits, real, parts, "+"
+    if (_REST.search(lead) or _REST_BEHIND.match(tail)) and before:
+        for whole in (max(before, key=lambda each: each.value),):
+            parts = [each for each in before if each.start > whole.start]
+            if not parts or len(parts) > MOST_PARTS or whole.value <= max(each.value for each in (*parts, z)):
+                continue
+            if not _are_listed(paragraph, parts):
+                continue
+            real = whole.value - sum(each.value for each in parts)
+            if real <= 0 or not 0.5 < z.value / real < 2:
+                continue
+            slack = blur_of(z) + 1.7 * math.sqrt(sum(blur_of(each) ** 2 for each in (whole, *parts)))
+            if abs(real - z.value) > slack:
+                bits = 7.0 if _REST.search(lead) else 4.0
+                bits += slip_bits(z, real) - (2.0 if len(parts) == 1 else 0.0)
+                yield bits, real, [whole, *parts], "-"
+
+
+def _is_owned(lead: str) -> bool:
+    return re.search(r"\b(?:his|her|their|its|our|all|the) $", lead) is not None
+
+
+def _begins(paragraph: Paragraph, run: list[Quantity], at: int) -> bool:
+    """Whether a run may begin there: at the begin of a sentence's numbers."""
+    return at == 0 or paragraph.place(run[at]) != paragraph.place(run[at - 1])
+
+
+def _ends(paragraph: Paragraph, run: list[Quantity], count: int) -> bool:
+    """Whether a run may end there: at the end of a sentence or a clause, or with the rest."""
+    if count == len(run) or paragraph.place(run[count]) != paragraph.place(run[count - 1]):
+        return True
+    between = paragraph.between(run[count - 1], run[count])
+    return ";" in between or ")" in between or re.search(r", and [a-z]+ (?:were|was|are|is|had|have)\b", between) is not None
+
+
+def _are_listed(paragraph: Paragraph, parts: list[Quantity]) -> bool:
+    """Whether the parts follow each other as a list does, without words that set one apart."""
+    if any(each.hedge in ("over", "under") for each in parts):
+        return False
+    for one, other in itertools.pairwise(parts):
+        words = paragraph.between(one, other)
+        if len(words) > 140 or not _LIST.search(words) or _OPEN.search(words):
+            return False
+    return not _OPEN.search(paragraph.lead(parts[0], 30))
+
+
+def _complements(paragraph: Paragraph, parts: list[Quantity]) -> float:
+    """Bits for parts that exclude each other and leave nothing: passengers and crew, before and after."""
+    if len(parts) != 2:
+        return 0.0
+    texts = [set(re.findall(r"[a-z-]+", paragraph.tail(each, 40))) for each in parts]
+    texts[0] |= set(re.findall(r"[a-z-]+", paragraph.lead(parts[0], 24)))
+    for one, other in _SETS:
+        if (one in texts[0] and other in texts[1]) or (other in texts[0] and one in texts[1]):
+            return 6.0
+    return 0.0
