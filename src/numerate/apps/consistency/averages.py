@@ -121,6 +121,7 @@ def _mean(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
         return
     if (
         _NOT_THESE.search(match["gap"])
+        or match["gap"].rstrip().endswith((" age of", " age", " class average of"))
         or parts[0].before.rstrip().endswith(("between", "from"))
         or z.hedge in ("over", "under")
         or (z.unit and parts[-1].unit not in (None, z.unit))

@@ -55,7 +55,7 @@ class Rule:
         return ()
 
     def paragraph(self, paragraph: Paragraph) -> Iterable[Finding]:
-        """Findings of a paragraph with three values or more."""
+        """Findings of a paragraph with two numbers or more."""
         return ()
 
     def table(self, document: Document, table: Any) -> Iterable[Finding]:

@@ -14,7 +14,7 @@ from numerate.apps.consistency.tally import tally_of
 from numerate.reading import make_reader
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numerate.apps.documents import Document
     from numerate.apps.findings import Finding
@@ -45,6 +45,7 @@ class ConsistencyChecker:
         self.rules: dict[str, Rule] = {name: rules.create(name) for name in rules if name not in left_out}
         self._sentence_rules = self._with("sentence")
         self._passage_rules = self._with("passage")
+        self._with_tables: set[str] = set()
         self._paragraph_rules = self._with("paragraph")
         self._by_values = [[rule for rule in self._sentence_rules if rule.least <= values] for values in range(5)]
 
@@ -56,13 +57,24 @@ class ConsistencyChecker:
 
     def _of_text(self, document: Document) -> Iterator[Finding]:
         sentences = list(sentences_of(document))
+        found = list(self._of_sentences(sentences))
+        yield from found
+        told = {span for each in found for span in _numbers_of(each)}
+        # A lone number may be compared with the tables of its file.
+        least = 1 if document.source in self._with_tables else 2
+        for paragraph in paragraphs_of(document.text, sentences, document.source, least) if self._paragraph_rules else ():
+            for rule in self._paragraph_rules:
+                for each in rule.paragraph(paragraph):
+                    # Of numbers that do not fit each other, one is reported.
+                    if not told.intersection(_numbers_of(each)):
+                        told.update(_numbers_of(each))
+                        yield each
+
+    def _of_sentences(self, sentences: Sequence[Sentence]) -> Iterator[Finding]:
         for sentence in sentences:
             yield from self._of_sentence(sentence)
         for rule in self._passage_rules:
             yield from rule.passage(sentences)
-        for paragraph in paragraphs_of(document.text, sentences) if self._paragraph_rules else ():
-            for rule in self._paragraph_rules:
-                yield from rule.paragraph(paragraph)
         for sentence in joined_sentences(sentences):
             tally = tally_of(sentence.numerals)
             for name in JOINED_RULES:
@@ -82,6 +94,8 @@ class ConsistencyChecker:
         from numerate.apps.consistency.table_numbers import table_of
 
         table = table_of(document)
+        if document.source:
+            self._with_tables.add(document.source)
         for rule in self._with("table"):
             yield from rule.table(document, table)
         reader = make_reader("standard", words=True)
@@ -110,6 +124,14 @@ def sentences_of(document: Document) -> Iterator[Sentence]:
             position += 1
         if position > first and end - start <= MAX_SENTENCE:
             yield Sentence(document.text[start:end], start, numerals[first:position])
+
+
+def _numbers_of(finding: Finding) -> Iterator[tuple[int, int]]:
+    """Spans of the number of a finding and of those it was compared with."""
+    if finding.span is not None:
+        yield finding.span
+    for other in finding.evidence.get("others", ()):
+        yield other["start"], other["end"]
 
 
 def _once(findings: Iterable[Finding]) -> list[Finding]:

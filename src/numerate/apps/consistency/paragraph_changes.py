@@ -32,6 +32,8 @@ _FACTORS = {
 _FACTOR = re.compile(rf"\b(?P<near>(?:more than|nearly|almost|roughly|about|over|around|practically|virtually|all but|not quite|just under|close to|as good as|at least|less than) )?(?:[a-z]+ )?(?P<word>{'|'.join(_FACTORS)})(?:ed|es|s|e|ing|led)?\b")
 _FROM_TO = re.compile(r"\bfrom\b")
 _THEN_NOW = re.compile(r"\b(?:now|today|this (?:year|month|season|week|autumn|summer|winter|spring|quarter)|currently|to|at|stands?|reached|against|from|compared|than|after|was|were|then|last|year|ago|before|earlier|previous\w*|in)\b")
+_NOW = re.compile(r"\b(?:now|today|these days|this (?:year|month|season|week|summer|winter|autumn|spring))\b")
+_LEVEL = re.compile(r"\b(?:to|at|stood at|last (?:year|month|quarter|week)['’]s|previous|expected|forecast)(?: an?| about| around)? $")
 _RELATED = re.compile(r"\b(?:of (?:which|whom|these|them|the total)|includ\w+|per|each|worth of|out of|target|limit|margin|share)\b")
 
 
@@ -63,6 +65,8 @@ def _points(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding]
         real = abs(near[0].value - near[1].value)
         slack = half + near[0].half + near[1].half
         words = paragraph.between(near[0], near[1])
+        if any(each is not z and _POINTS.match(paragraph.tail(each)) for each in paragraph.values):
+            continue
         if abs(real - value) <= slack or not real or not 0.3 < value / real < 3:
             continue
         if re.search(r"\b(?:margin|moe|majority|lead|plus or minus)\b|±", paragraph.lead(z)):
@@ -80,7 +84,7 @@ def _percents(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Findin
     """A change in per cent and the two values of one kind beside it, whichever comes first."""
     for p in percents:
         around = paragraph.lead(p) + "\ue000" + paragraph.tail(p)[:40]
-        word = _WORD.search(around)
+        word = _WORD.search(around) or _WORD.search(paragraph.upto(p))
         if word is None or p.hedge or p.value <= 0:
             continue
         here = paragraph.place(p)
@@ -99,21 +103,27 @@ def _percents(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Findin
         if not pairs or len(pairs) > 10:
             continue
         is_up = word["up"] is not None
-        if any(_holds(one, other, p) for one, other in pairs):
+        held = [(one, other) for one, other in pairs if _holds(paragraph, one, other, p)]
+        if _LEVEL.search(paragraph.lead(p)) or any(_holds(paragraph, one, other, p, is_up) for one, other in pairs):
             continue
+        rest = [each for each in percents if each is not p]
+        pairs = [pair for pair in pairs if not any(_holds(paragraph, *pair, each) for each in rest)]
         best: tuple[float, Quantity, float, Quantity, Quantity] | None = None
         for one, other in pairs:
             words = paragraph.between(one, other)
-            if _RELATED.search(words) or len(words) > 90 or paragraph.place(other) - paragraph.place(one) > 1:
+            if _RELATED.search(words) or len(words) > 140 or paragraph.place(other) - paragraph.place(one) > 1:
                 continue
             told = 2.0 if _THEN_NOW.search(words) else 0.0
             told += 1.0 if re.search(r"\b(?:from|compared (?:with|to)|against|previous year|year earlier|then|now)\b", words + paragraph.lead(one)[-24:]) else 0.0
+            told += 3.0 if re.search(r"\bfrom (?:about |[a-z]+ )?[$€£]?$", paragraph.lead(one)) and re.search(r"\bto ", words) else 0.0
+            told += 2.0 if _NOW.search(words) else 0.0
+            told -= 1.0 if any(one is a and other is b for a, b in held) else 0.0
             low, high = sorted((one, other), key=lambda each: each.value)
             old, new = (low, high) if is_up else (high, low)
             share = abs(new.value / old.value - 1)
             factor = 1 + p.value if is_up else 1 - p.value
             hundred = replace(p, value=100 * p.value, step=200 * p.half)
-            tries = [(slip_bits(hundred, 100 * share), p, share, old, new)]
+            tries = [(slip_bits(hundred, 100 * share), p, share, old, new)] if abs(share - p.value) > 3 * p.half else []
             if factor > 0 and (word["up"] or word["down"]):
                 # One of the two values may be the wrong one, and then it may lie on the wrong side.
                 first, second = (one, other)
@@ -137,11 +147,14 @@ def _percents(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Findin
             yield finding_at("percent", wrong, message, meant=real, others=others, probability=0.85)
 
 
-def _holds(one: Quantity, other: Quantity, p: Quantity) -> bool:
-    """Whether a percentage tells the change between two values, in either direction, or their ratio."""
+def _holds(paragraph: Paragraph, one: Quantity, other: Quantity, p: Quantity, is_up: bool | None = None) -> bool:
+    """Whether a percentage tells the change between two values, or their ratio; by words the direction may be known."""
+    is_later = is_up is not None and _NOW.search(paragraph.between(one, other)) is not None
     for old, new in ((one, other), (other, one)):
         ratio = new.value / old.value
         blur = (blur_of(new) + ratio * blur_of(old)) / old.value + p.half + 1e-9
+        if is_up is not None and ((is_later and old is other) or (ratio > 1) != is_up):
+            continue
         if any(abs(each - p.value) <= blur for each in (abs(ratio - 1), ratio)):
             return True
     return False
@@ -167,7 +180,7 @@ def _factors(paragraph: Paragraph) -> Iterator[Finding]:
                 continue
             factor = _FACTORS[match["word"]]
             real = one.value * factor
-            if abs(other.value / real - 1) <= 0.12 or other.group == "percent":
+            if abs(other.value / real - 1) <= 0.1 or other.group == "percent":
                 continue
             if 0.4 < other.value / real < 2.5:
                 message = f"{match[0].strip()} from {one.text} would be {plain(real)}, not {other.text}."

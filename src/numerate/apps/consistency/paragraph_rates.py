@@ -133,7 +133,7 @@ def paragraph_rates(paragraph: Paragraph) -> Iterator[Finding]:
             score = fit + result + bits - math.log2(len(triples)) - (2.0 if not bits else 0.0)
             if best is None or score > best[0]:
                 best = (score, wrong, real, n, a)
-        if best is not None and best[0] >= NEEDED and not best[1].hedge.startswith(("over", "under")):
+        if best is not None and best[0] >= NEEDED and (best[0] >= 14.0 or best[1].hedge in ("", "about")):
             _, wrong, real, n, a = best
             others = [each for each in (r, n, a) if each is not wrong]
             told = f"{n.text} x {r.text}" if wrong is a else f"{a.text} / {n.text}"
@@ -179,7 +179,7 @@ def _amount(rate: _Rate, a: Quantity, stems: dict[int, list[str]]) -> float | No
 def _is_right(value: float, r: Quantity, n: Quantity, count: float, a: Quantity, whole: float) -> bool:
     """Whether rate, count and total fit within rounding; `about` counts as one in twenty."""
     relative = r.half / r.value + a.half / a.value + (n.half / n.value if n.group == "unit" and n.unit not in ("d", "week", "month", "year") and n.half < 0.5 else 0.0)
-    if any(each.hedge for each in (r, a, n)):
+    if any(each.hedge for each in (r, a)):
         relative += 0.05
     relative = max(relative, 0.003)
     return abs(whole / (count * value) - 1) <= min(relative, 0.25) + 1e-9

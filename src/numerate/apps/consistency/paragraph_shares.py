@@ -80,6 +80,10 @@ def _counted(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding
     if not 2 <= len(counts) <= 16:
         return
     pairs = [(one, other) for one, other in zip(counts, counts[1:], strict=False) if one.value < other.value and _OF.match(paragraph.between(one, other))]
+    for n in counts:
+        if re.match(r" of (?:them|these|those|whom)\b", paragraph.tail(n)):
+            wholes = [each for each in counts if each.end <= n.start and each.value > n.value and paragraph.place(n) - paragraph.place(each) < 2]
+            pairs += [(n, wholes[-1])] if wholes else []
     for p in percents:
         if p.hedge in ("over", "under"):
             continue
@@ -155,7 +159,8 @@ def _fees(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding]:
         base = bases[max((i for i, each in enumerate(bases) if each.end <= p.start), default=0)]
         real = base.value * p.value
         is_held = paragraph.between(p, z).rstrip().endswith("(") or z.text.startswith("(") or re.search(r"(?:,| of| is| was| =) $", paragraph.between(p, z))
-        bits = (5.0 if is_held else 1.0) + (3.0 if 0.6 < z.value / real < 1.7 else 0.0) + slip_bits(z, real) - math.log2(len(bases))
+        bits = (5.0 if is_held else 1.0) + (3.0 if 0.6 < z.value / real < 1.7 else 0.0) + slip_bits(z, real)
+        bits -= 0.0 if is_held else math.log2(len(bases))
         if bits >= NEEDED:
             message = f"{p.text} of {base.text} are {plain(real)}, not {z.text.strip('()')}."
             yield finding_at("percent", z, message, meant=real, others=[p, base], probability=0.88)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
 from numerate.apps.consistency.closed import blur_of
+from numerate.apps.consistency.paragraph_rates import nouns_of
 from numerate.apps.consistency.paragraphs import NEEDED, is_explained, slip_bits
 
 if TYPE_CHECKING:
@@ -48,6 +49,9 @@ _OPEN = re.compile(
     r"|twice|half|double|times|ago|since|aged|between|ranking|ranked|record|previous\w*|last (?:year|month|season|week)|earlier|year before|target|limit|capacity"
     r"|worth|price|rate|score|planned|expected|forecast|budget(?:ed)?|if|would|could|overlap\w*)\b|%|[×±/]"
 )
+_OPEN_LEAD = re.compile(
+    r"\b(?:includ\w*|among(?: them| others?)?|such as|notably|especially|mainly|mostly|e\.g|per|than|from|averag\w*|at least|up to|against|compared)\b"
+)
 _SETS = [
     tuple(each.split())
     for each in (
@@ -60,11 +64,22 @@ _SETS = [
         "drug placebo", "intervention control", "passed failed", "there back", "outward return", "uphill downhill",
     )
 ]  # fmt: skip
+_GAMES = r"(?: (?:games|matches|of them|times|fixtures|bouts|fights|rounds))?(?:,| and|;|, and| but) (?:they |we |he |she |it )?(?:have |has |had )?"
+_PLAYED = re.compile(
+    r"\bplayed (?P<n>\d{1,3})" + _GAMES + r"won (?P<a>\d{1,3})" + _GAMES + r"(?:lost|drew|drawn|tied) (?P<b>\d{1,3})"
+    + r"(?:" + _GAMES + r"(?:lost|drew|drawn|tied) (?P<c>\d{1,3}))?"
+)
+_PLAYED_BEHIND = re.compile(
+    r"\b(?:won|winning) (?P<a>\d{1,3})" + _GAMES + r"(?:lost|drew|drawn|drawing|losing|tied) (?P<b>\d{1,3})" + _GAMES
+    + r"(?:lost|drew|drawn|drawing|losing|tied) (?P<c>\d{1,3})(?: of| from| in|,? out of)(?: (?:the|their|its|his|her|our|all))? (?P<n>\d{1,3}) (?:games|matches|played|fixtures|fights|bouts)"
+)
 _LIST = re.compile(r",|\band\b|;|:|–|—|\bplus\b|\bwith\b|\+|\bwhile\b|\.|\bthen\b|\bfollowed by\b")
 
 
 def paragraph_sums(paragraph: Paragraph) -> Iterator[Finding]:
     """Totals that are not the sum of the parts beside them, and rests that are not what is left."""
+    if "won" in paragraph.lower or "winning" in paragraph.lower:
+        yield from _records(paragraph)
     if not _CUE.search(paragraph.lower) or len(paragraph.values) < 3:
         return
     for z in paragraph.values:
@@ -81,6 +96,24 @@ def paragraph_sums(paragraph: Paragraph) -> Iterator[Finding]:
             yield finding_at("sum", z, message, meant=real, others=parts, probability=0.86)
 
 
+def _records(paragraph: Paragraph) -> Iterator[Finding]:
+    """Matches played, won, drawn and lost: `played 22, won 13, drawn 4, lost 7`."""
+    for record in (_PLAYED, _PLAYED_BEHIND):
+        match = record.search(paragraph.lower)
+        if match is None:
+            continue
+        starts = {match.start(name) + paragraph.whole.offset: name for name in ("n", "a", "b", "c") if match[name]}
+        found = {starts[each.start]: each for each in paragraph.values if each.start in starts}
+        if "n" not in found or len(found) < len(starts):
+            continue
+        total, parts = found["n"], [each for name, each in sorted(found.items()) if name != "n"]
+        whole = sum(each.value for each in parts)
+        if whole != total.value and 0.5 < whole / total.value < 2 and not (len(parts) == 2 and whole < total.value):
+            terms = " + ".join(plain(each.value) for each in parts)
+            message = f"{terms} = {plain(whole)}, not {total.text}."
+            yield finding_at("sum", total, message, meant=whole, others=parts, probability=0.88)
+
+
 def _readings(
     paragraph: Paragraph, z: Quantity, alike: list[Quantity]
 ) -> Iterator[tuple[float, float, list[Quantity], str]]:
@@ -92,6 +125,8 @@ def _readings(
     runs = []
     if cue or _is_owned(lead):
         runs += [before[at:] for at in range(len(before) - 1) if _begins(paragraph, before, at)]
+        if len(before) > 2 and _complements(paragraph, before[-2:]) and not any(len(each) == 2 for each in runs):
+            runs.append(before[-2:])
     opened = [_OF.match(paragraph.lead(after[0], 200)) is not None] if after else [False]
     runs += [after[:count] for count in range(2, len(after) + 1) if _ends(paragraph, after, count)]
     for parts in runs:
@@ -107,6 +142,7 @@ def _readings(
         bits = cue + _complements(paragraph, parts) + (5.0 if is_rest and parts[0].start > z.start else 0.0)
         bits += 3.0 if opened[0] and parts[0] is after[0] else 0.0
         bits += slip_bits(z, real) if bits else 0.0
+        bits += 2.0 if _is_one_noun(paragraph, z, parts) else 0.0
         bits -= math.log2(len(runs)) + (3.0 if len(parts) == 2 and not _complements(paragraph, parts) and not is_rest else 0.0)
         bits -= 4.0 if paragraph.place(parts[0]) != here and cue < 6 and not is_rest and not opened[0] else 0.0
         yield bits, real, parts, "+"
@@ -118,13 +154,20 @@ def _readings(
             if not _are_listed(paragraph, parts):
                 continue
             real = whole.value - sum(each.value for each in parts)
-            if real <= 0 or not 0.5 < z.value / real < 2:
+            if real <= 0 or not 0.2 < z.value / real < 5:
                 continue
             slack = blur_of(z) + 1.7 * math.sqrt(sum(blur_of(each) ** 2 for each in (whole, *parts)))
             if abs(real - z.value) > slack:
                 bits = 7.0 if _REST.search(lead) else 4.0
-                bits += slip_bits(z, real) - (2.0 if len(parts) == 1 else 0.0)
+                bits += slip_bits(z, real) + (-2.0 if len(parts) == 1 else 1.0)
+                bits -= 0.0 if 0.5 < z.value / real < 2 or z.value - real in (10, -10, 100, -100) else 2.0
                 yield bits, real, [whole, *parts], "-"
+
+
+def _is_one_noun(paragraph: Paragraph, z: Quantity, parts: list[Quantity]) -> bool:
+    """Whether the total counts what its first part does: `11 points before the break and 17 after it, and his 27 points`."""
+    nouns = nouns_of(paragraph, z)[:1]
+    return z.unit is None and bool(nouns) and nouns == nouns_of(paragraph, parts[0])[:1]
 
 
 def _is_owned(lead: str) -> bool:
@@ -152,7 +195,7 @@ def _are_listed(paragraph: Paragraph, parts: list[Quantity]) -> bool:
         words = paragraph.between(one, other)
         if len(words) > 140 or not _LIST.search(words) or _OPEN.search(words):
             return False
-    return not _OPEN.search(paragraph.lead(parts[0], 30))
+    return not _OPEN_LEAD.search(paragraph.lead(parts[0], 30))
 
 
 def _complements(paragraph: Paragraph, parts: list[Quantity]) -> float:

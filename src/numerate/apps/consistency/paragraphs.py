@@ -30,6 +30,7 @@ MOST_VALUES = 24
 """Paragraphs with more numbers are data."""
 MAX_LENGTH = 3_000
 _BREAK = re.compile(r"\n[ \t]*\n|\n[ \t]*(?:[-*•#]|\d+[.)]) ")
+_COUNTED = re.compile(r" (?:[a-z]+ )?(?:[a-z]{3,}s|people|men|women|children)\b")
 _TIMES = ("year", "date", "clock", "ordinal")
 
 
@@ -39,9 +40,11 @@ class Paragraph:
     Attributes:
         whole: The paragraph as a sentence.
         lower: Its text in lower case.
+        source: Name of the file.
     """
 
-    def __init__(self, text: str, offset: int, sentences: Sequence[Sentence]) -> None:
+    def __init__(self, text: str, offset: int, sentences: Sequence[Sentence], source: str = "") -> None:
+        self.source = source
         self.whole = Sentence(text, offset, [numeral for each in sentences for numeral in each.numerals])
         self.lower = text.lower() if len(text.lower()) == len(text) else text
         self._starts = [each.offset for each in sentences]
@@ -50,7 +53,23 @@ class Paragraph:
     @cached_property
     def values(self) -> list[Quantity]:
         """The quantities that are no times and no ordinals, in order."""
-        return [each for each in self.whole.quantities if each.group not in _TIMES]
+        found = []
+        for each in self.whole.quantities:
+            group = each.group
+            if group in ("other", "ordinal") and self._counts(each, group):
+                each.group = group = "plain"
+            if group not in _TIMES:
+                found.append(each)
+        return found
+
+    def _counts(self, quantity: Quantity, group: str) -> bool:
+        """Whether what was read as a code or a name is a count: `the Conservatives 19`, `in the trial 412 women`."""
+        start, end = quantity.start - self.whole.offset, quantity.end - self.whole.offset
+        if not quantity.text.isdecimal() or quantity.value >= 1000 or self.lower[start - 1 : start] not in (" ", "("):
+            return False
+        if group == "other":
+            return self.lower[end : end + 1] in (" ", ",", ".", ";", ")", "") and quantity.text[0] != "0"
+        return quantity.value > 99 and _COUNTED.match(self.lower, end) is not None
 
     def place(self, quantity: Quantity) -> int:
         """Index of the sentence of a quantity."""
@@ -59,14 +78,18 @@ class Paragraph:
     def lead(self, quantity: Quantity, most: int = 70) -> str:
         """The words before a quantity, up to the quantity before it or the begin of its sentence."""
         begin = self._starts[max(self.place(quantity), 0)]
-        ends = (each.end for each in self.whole.quantities if each.end <= quantity.start)
+        ends = (each.end for each in self.values if each.end <= quantity.start)
         return self._cut(max(begin, quantity.start - most, *ends), quantity.start)
 
     def tail(self, quantity: Quantity, most: int = 60) -> str:
         """The words behind a quantity, up to the next one or the end of its sentence."""
         end = self._ends[max(self.place(quantity), 0)]
-        starts = (each.start for each in self.whole.quantities if each.start >= quantity.end)
+        starts = (each.start for each in self.values if each.start >= quantity.end)
         return self._cut(quantity.end, min(end, quantity.end + most, *starts))
+
+    def upto(self, quantity: Quantity) -> str:
+        """The words of a sentence before a quantity."""
+        return self._cut(self._starts[max(self.place(quantity), 0)], quantity.start)
 
     def between(self, one: Quantity, other: Quantity) -> str:
         """The words between two quantities."""
@@ -84,8 +107,8 @@ class Paragraph:
         return self.lower[start - self.whole.offset : end - self.whole.offset]
 
 
-def paragraphs_of(text: str, sentences: Sequence[Sentence]) -> Iterator[Paragraph]:
-    """The paragraphs of a text with three values or more, from its sentences that have a number.
+def paragraphs_of(text: str, sentences: Sequence[Sentence], source: str = "", least: int = 2) -> Iterator[Paragraph]:
+    """The paragraphs of a text with two numbers or more, from its sentences that have a number.
 
     Example:
         >>> from numerate.apps.consistency.checker import sentences_of
@@ -102,8 +125,8 @@ def paragraphs_of(text: str, sentences: Sequence[Sentence]) -> Iterator[Paragrap
             if sentence is not None and not _BREAK.search(text, end, sentence.offset + 3):
                 group.append(sentence)
                 continue
-            if 2 < sum(len(each.numerals) for each in group) <= 2 * MOST_VALUES and end - group[0].offset <= MAX_LENGTH:
-                yield Paragraph(text[group[0].offset : end], group[0].offset, group)
+            if least <= sum(len(each.numerals) for each in group) <= 2 * MOST_VALUES and end - group[0].offset <= MAX_LENGTH:
+                yield Paragraph(text[group[0].offset : end], group[0].offset, group, source)
         group = [] if sentence is None else [sentence]
 
 
