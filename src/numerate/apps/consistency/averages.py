@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import statistics
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, plain, rules
@@ -61,12 +62,14 @@ _YEARS = re.compile(
     rf":(?:, | and |, and ){one(YEAR)})+)\)"
 )
 _NAMED = re.compile(
-    rf"(?P<lead>^|[a-z,] ){slot('n', COUNT)}(?: of (?:the|its|their|these))?(?P<noun> (?:[a-z-]+ ){{0,2}}?[a-z-]{{3,}}s)(?P<gap>),? ?(?:[,(:–—]|namely)(?: namely)? ?"
+    rf"(?P<lead>^|[a-z,] ){slot('n', COUNT)}(?: of (?:the|its|their"
+    rf"|these))?(?P<noun> (?!with |of |in |at |for |and |to )(?:[a-z-]+ ){{0,2}}?[a-z-]{{3,}}s)(?P<gap>)"
+    r",? ?(?:[,(:–—]|namely)(?: namely)? ?"
     r"(?P<items>[^.;:()\ue000-\uf8ff]{5,120}?,? and [^.;:,()\ue000-\uf8ff]{3,30}?)(?P<how>,|\)|$|\.)"
 )
 _LOOSE = re.compile(
     r"\b(?:includ\w*|among|such as|e\.g|for example|etc|like|at least|more|other|or|with|both|several|least"
-    r"|first|last|only|namely the|following|respectively|not|to|is|are|was|were|who|which|that)\b"
+    r"|alongside|together|first|last|only|namely the|following|respectively|not|to|is|are|was|were|who|which|that)\b"
 )
 _LOOSE_LEAD = re.compile(
     r"\b(?:includ\w*|among|such as|e\.g|at least|more|other|of|or|first|last|between|only one|following"
@@ -143,9 +146,8 @@ def _mean(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
         or (len(parts) < 3 and not low <= z.value <= high)
     ):
         return
-    middle = sorted(part.value for part in parts)[len(parts) // 2]
-    if abs(z.value - middle) <= z.half:
-        return  # a median
+    if abs(z.value - statistics.median(part.value for part in parts)) <= z.half:
+        return
     message = f"The average of {', '.join(part.text for part in parts)} is {plain(mean)}, not {z.text}."
     yield finding_at("average", z, message, meant=mean, others=parts, probability=0.9)
 
@@ -204,9 +206,11 @@ class Ratios(Rule):
 
 
 _RATIO_OF = re.compile(
-    rf"\b(?:ratio|proportions?|relation|mix(?:ed)?|blend(?:ed)?|dilut\w+)\b(?:[^.;\ue000-\uf8ff]|\.(?=\w)){{0,40}}?{slot('a', COUNT)}"
+    rf"\b(?:ratio|proportions?|relation|mix(?:ed)?|blend(?:ed)?|dilut\w+)\b(?:[^.;\ue000-\uf8ff]"
+    rf"|\.(?=\w)){{0,40}}?{slot('a', COUNT)}"
     rf"(?: ?: ?| to |-to-){slot('b', COUNT)}"
-    rf"|{slot('a2', COUNT)}(?: ?: ?| to |-to-){slot('b2', COUNT)} (?:[a-z]+[ -])?(?:[a-z]+ )?(?:ratio|proportion|mix(?:ture)?|split)\b"
+    rf"|{slot('a2', COUNT)}(?: ?: ?| to |-to-){slot('b2', COUNT)} (?:[a-z]+[ -])?(?:[a-z]+ )?(?:ratio|proportion"
+    rf"|mix(?:ture)?|split)\b"
 )
 _NOT_RATIO = re.compile(r"\b(?:than|respectively|from|increase\w*|rose|fell|previous\w*|national|average|odds|bets?)\b")
 
@@ -220,7 +224,9 @@ def _closed_ratio(sentence: Sentence) -> Iterator[Finding]:
     mark = "" if match["a"] else "2"
     a, b = sentence.get(match, f"a{mark}"), sentence.get(match, f"b{mark}")
     others = [
-        each for each in sentence.quantities if each not in (a, b) and each.group not in ("year", "date", "clock", "ordinal")
+        each
+        for each in sentence.quantities
+        if each not in (a, b) and each.group not in ("year", "date", "clock", "ordinal")
     ]
     if len(others) == 3:
         # The whole may stand beside its parts.
@@ -282,9 +288,11 @@ class ListCounts(Rule):
             last = items[-1].split(" and ")
             if len(items) > 1 and not re.search(r" (?:and|&) [^,]*$", match["items"]):
                 continue  # something else stands behind the last comma
-            if "(" in _head(match) and match["how"] != ")":
+            if ("(" in _head(match) and match["how"] != ")") or "!" in match["items"] or "?" in match["items"]:
                 continue
-            is_list = match["how"] == ":" or match.re is _NAMED and re.search(r"namely |[(:–—] ?$", _head(match))
+            if match.re is _NAMED and _PART_OF.search(sentence.skeleton[: match.start("n")]):
+                continue  # `four of its six tracks (...)`
+            is_list = match["how"] == ":" or (match.re is _NAMED and re.search(r"namely |[(:–—] ?$", _head(match)))
             if not is_list and (len(items) < 2 or not _are_names(text, items[:-1] + last)):
                 continue
             if (len(items) == 1 and len(last) < 2) or any(
@@ -302,6 +310,9 @@ class ListCounts(Rule):
             if len(items) > 1 and _OXFORD.search(match["items"]):
                 counts.add(len(items))
             yield from _counted(sentence, match, counts)
+
+
+_PART_OF = re.compile(r"\bof (?:(?:its|the|his|her|their|all|these|those) )?$")
 
 
 def _head(match: re.Match[str]) -> str:

@@ -53,7 +53,8 @@ _MOVED = (
 _MORE = (
     r"more|higher|greater|larger|above|better|bigger|longer|heavier|taller|faster|older|wider|deeper|less"
     r"|lower|fewer|smaller|below"
-    r"|over (?:the|its|their|last)|under (?:the|its|their)|shorter|lighter|cheaper|younger|slower|narrower|up|down|ahead|behind|clear|adrift|short"
+    r"|over (?:the|its|their|last)|under (?:the|its|their)|shorter|lighter|cheaper|younger|slower|narrower|up"
+    r"|down|ahead|behind|clear|adrift|short"
 )
 _HEDGE = r"(?:(?:by|about|around|approximately|roughly|some|only|just|a|an|the|another|exactly) )*"
 _BEFORE = re.compile(
@@ -221,7 +222,9 @@ def closed_factor(sentence: Sentence) -> Iterator[Finding]:
         or _OTHER.search(sentence.skeleton.replace("many as the", "").replace("much as the", ""))
     ):
         return
-    if (a.unit is None and not verb and (found[0]["as"] is None or min(a.value, b.value) < 10)) or _NOT_TIMES.search(sentence.skeleton):
+    if (a.unit is None and not verb and (found[0]["as"] is None or min(a.value, b.value) < 10)) or _NOT_TIMES.search(
+        sentence.skeleton
+    ):
         return
     ratio = max(a.value, b.value) / min(a.value, b.value)
     factor = max(factor, 1 / factor)
@@ -336,11 +339,14 @@ def closed_difference(sentence: Sentence) -> Iterator[Finding]:
     if _has_range(sentence, values) or _SIZES.search(sentence.skeleton):
         return
     sizes = _in_one_unit(values)
-    if sizes is None or (values[0].unit is None and not _THAN.search(sentence.skeleton)):
+    is_plain = values[0].unit is None and not _GAP_BETWEEN.search(sentence.skeleton)
+    if sizes is None or (is_plain and not _THAN.search(sentence.skeleton)):
         return
     if any(each.hedge in ("over", "under") for each in values) or min(sizes) <= 0:
         return
     changes = [each for each in values if is_change(sentence, each)]
+    if not changes and _GAP_BETWEEN.search(sentence.skeleton):
+        changes = values[-1:]
     if len(changes) != 1 or _FURTHER.match(context_of(sentence, changes[0])[1]):
         return
     d = changes[0]
@@ -363,6 +369,10 @@ def closed_difference(sentence: Sentence) -> Iterator[Finding]:
     yield finding_at("difference", d, message, meant=meant, others=[a, b], probability=0.9)
 
 
+_GAP_BETWEEN = re.compile(
+    r"\b(?:gap|difference|margin|lead|distance) between\b.*\b(?:is|was|comes to|came to"
+    r"|amounts to) (?:an? )?[^ ]+(?: [a-z]+)?\.?$"
+)
 _FURTHER = re.compile(r"(?: [a-z]+)? more(?! than\b)")
 """`and 60 more after an interview`"""
 _SIZES = re.compile(r"\b(?:wide|long|length|width|perimeter|higher up|lower down)\b")
@@ -390,11 +400,14 @@ _SPAN_CUE = re.compile(
     r"\b(?:took|takes|taking|last(?:ed|s|ing)?(?: for)?|spann(?:ed|ing)|(?:period|term|total|span|journey"
     r"|trip|stretch|duration|ride|reign|tenure|career|gap|interval) of"
     r"|(?:after|for|following|over) an? [a-z]+ of|open for|after|i\.e\.,?|that is,?|or"
-    r"|(?:ran|runs|been [a-z]+ing|operated|served|reigned|ruled|existed|continued|lasting|in (?:use|office|service|operation"
+    r"|(?:ran|runs|been [a-z]+ing|operated|served|reigned|ruled|existed|continued|lasting|in (?:use|office"
+    r"|service|operation"
     r"|power)) for|so [a-z ]{0,24}) (?:an? |the |a full |exactly |in )?$"
 )
 _SPAN_END = re.compile(r"\s*(?:[.,;)]|$|(?:later|afterwards|apart|long|in all|in total|altogether|to [a-z]+)\b)")
-_SPAN_BEHIND = re.compile(r" (?:after (?:the|its|his|her|their|an?)|later|afterwards|apart|in all|in total|altogether|long)\b")
+_SPAN_BEHIND = re.compile(
+    r" (?:after (?:the|its|his|her|their|an?)|later|afterwards|apart|in all|in total|altogether|long)\b"
+)
 _NOT_SPAN = re.compile(
     r"\b(?:born|died|which|who|ago|per|every|each|experience|first|last|next|another|previous|more than"
     r"|aged?|old|older|younger|sentence\w*|prison|contract|before|earlier|delay|late|early|within"

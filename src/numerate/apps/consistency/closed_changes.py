@@ -1,4 +1,4 @@
-"""Further sentences with just the numbers of one change: growth with its result, margins of scores, ages, and stocks."""
+"""Further sentences with just the numbers of one change: growth and its result, margins, ages, and stocks."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ if TYPE_CHECKING:
     from numerate.apps.findings import Finding
 
 __all__ = [
-    "closed_ages", "closed_balance", "closed_fraction", "closed_growth", "closed_margin", "closed_stock", "closed_taken",
-    "closed_times", "closed_way",
+    "closed_ages", "closed_balance", "closed_fraction", "closed_growth", "closed_margin", "closed_stock",
+    "closed_taken", "closed_times", "closed_way",
 ]  # fmt: skip
 
 _SEVERAL = re.compile(
-    r"\b(?:while|whereas|but|although|respectively|per|each|every|both|including|of which|of whom|forecast|expected|basis"
+    r"\b(?:while|whereas|but|although|respectively|per|each|every|both|including|of which|of whom|forecast"
+    r"|expected|basis"
     r"|annual\w*|compound\w*|same-store|organic|excluding|record|twice|another|further|interest|since)\b"
 )
 
@@ -35,10 +36,19 @@ def closed_growth(sentence: Sentence) -> Iterator[Finding]:
         return
     percents = [each for each in values if each.group == "percent"]
     others = [each for each in values if each.group != "percent"]
-    if len(percents) != 1 or not others[0].comparable(others[1]) or any(each.hedge or each.value <= 0 for each in values):
+    if (
+        len(percents) != 1
+        or not others[0].comparable(others[1])
+        or any(each.hedge or each.value <= 0 for each in values)
+    ):
         return
     p, d, end = percents[0], *sorted(others, key=lambda each: each.value)
-    if not is_change(sentence, p) or not is_change(sentence, d) or is_change(sentence, end) or d.value * 3 > end.value * 2:
+    if (
+        not is_change(sentence, p)
+        or not is_change(sentence, d)
+        or is_change(sentence, end)
+        or d.value * 3 > end.value * 2
+    ):
         return
     bases = (end.value - d.value, end.value + d.value, end.value)
     near = d.value / bases[0]
@@ -57,7 +67,8 @@ _MARGIN = re.compile(
     r"|majority|advantage|triumph|deficit|gap|difference|cushion)\b"
 )
 _NOT_MARGIN = re.compile(
-    r"\b(?:half-time|halftime|interval|break|trail\w*|came from|at one (?:point|stage)|once|aggregate|earlier|previous\w*"
+    r"\b(?:half-time|halftime|interval|break|trail\w*|came from|at one (?:point|stage)|once|aggregate|earlier"
+    r"|previous\w*"
     r"|season|record|series|quarter|period|set|leg|penalt\w*|overtime|extra time|up to|as many as|averag\w*|followed)\b"
 )
 
@@ -79,16 +90,17 @@ def closed_margin(sentence: Sentence) -> Iterator[Finding]:
 
 _APART = re.compile(r"\b(?:apart|older|younger|senior|junior|age (?:difference|gap)|difference in age|between them)\b")
 _AGED = re.compile(
-    r"\b(?:is|was|aged|age|at|and|the (?:[a-z]+ )?(?:older|younger|elder|other|first|second|sister|brother|one)|then|now|,)"
+    r"\b(?:is|was|aged|age|at|and|the (?:[a-z]+ )?(?:older|younger|elder|other|first|second|sister|brother|one)"
+    r"|then|now|,)"
     r" $|\($"
 )
 
 
 def closed_ages(sentence: Sentence) -> Iterator[Finding]:
     """`the older is 17 and the younger 12, so they are five years apart`: two ages and their difference."""
-    if not _APART.search(sentence.skeleton):
-        return
     values = values_of(sentence)
+    if len(values) != 3 or not _APART.search(sentence.skeleton):
+        return
     spans = [each for each in values if each.unit == "year"]
     ages = [each for each in values if each.unit is None and each.group == "plain" and 0 < each.value < 120]
     if len(spans) > len(values) - 2 and len(spans) == 3:
@@ -110,21 +122,28 @@ _CAME = re.compile(
     r"|got on|boarded|returned|delivered|income|admitted|admissions|new|revenues?|signed|born|enrolled|produced)\b"
 )
 _WENT = re.compile(
-    r"\b(?:outflows?|payments|paid|withdr[ae]w\w*|depart\w*|left(?! with)|deaths|resign\w*|retir\w*|sold|sell\w*|remov\w+|lost"
-    r"|spent|gave|got off|alighted|lent|shipped|used|expens\w+|spending|costs|discharg\w+|discharges|died|dropped out|closed"
+    r"\b(?:outflows?|payments|paid|withdr[ae]w\w*|depart\w*|left(?! with)|deaths|resign\w*|retir\w*|sold|sell\w*"
+    r"|remov\w+|lost"
+    r"|spent|gave|got off|alighted|lent|shipped|used|expens\w+|spending|costs|discharg\w+|discharges|died"
+    r"|dropped out|closed"
     r"|repaid|repayments?|consumed|cancelled)\b"
 )
-_BEGUN = re.compile(r"\b(?:beginning|opening|start\w*|began|begins|initial\w*|originally|had|has|with|was|were|of|from|on)\b")
+_BEGUN = re.compile(
+    r"\b(?:beginning|opening|start\w*|began|begins|initial\w*|originally|had|has|with|was|were|of|from|on)\b"
+)
 _ENDED = re.compile(
     r"\b(?:stood at|stands at|end\w*|closing|closed|clos\w+|finish\w*|now|left|leaving|remain\w*|leaves|final|had|has"
     r"|bringing [a-z ]+ to|balance|total|then|amount\w* to|came to|was|are|were|is|of|to|with|at|there were|to give)"
     r"(?: [a-z]+){0,3} $"
 )
-_RATES = re.compile(r"\b(?:than|compared|versus|per|each|every|averag\w*|between|of which|of whom|of them|respectively|while|such as|offset)\b|%")
+_RATES = re.compile(
+    r"\b(?:than|compared|versus|per|each|every|averag\w*|between|of which|of whom|of them|respectively|while"
+    r"|such as|offset)\b|%"
+)
 
 
 def closed_stock(sentence: Sentence) -> Iterator[Finding]:
-    """`$18 million at first; after inflows of 9 and outflows of 6 it was 21`: a stock, what came and went, and the new one."""
+    """`$18 million at first; after inflows of 9 and outflows of 6 it was 21`: a stock, and what came and went."""
     values = values_alike(sentence, 4, 5)
     skeleton = sentence.skeleton
     if not values or values[0].group == "percent" or any(each.hedge or each.value <= 0 for each in values):
@@ -158,14 +177,14 @@ def closed_stock(sentence: Sentence) -> Iterator[Finding]:
     yield finding_at("sum", end, message, meant=near, others=values[:-1], probability=0.85)
 
 
-
 _TIMES = re.compile(
     rf"{slot('n', COUNT)} times (?P<as>as [a-z]+ as|the (?:size|number|price|amount|height|length|weight|area"
     r"|population|cost|rate|figure|total|capacity|distance|value|speed|mass|volume)|larger|higher|bigger|more|heavier"
     r"|longer|taller|that of)\b"
 )
 _LOOSE = re.compile(
-    r"\b(?:about|around|nearly|almost|roughly|over|more than|less than|at least|up to|some|approximately|only|would|could"
+    r"\b(?:about|around|nearly|almost|roughly|over|more than|less than|at least|up to|some|approximately|only"
+    r"|would|could"
     r"|may|might|if|expected|plan\w*|since|won|each|every|per|respectively|season|career|week|day|year)\b"
 )
 
@@ -173,8 +192,8 @@ _LOOSE = re.compile(
 def closed_times(sentence: Sentence) -> Iterator[Finding]:
     """`a population of 8,400, three times the size of Hale, which has 4,200`: two values and their factor."""
     skeleton = sentence.skeleton
-    found = list(_TIMES.finditer(skeleton))
     values = values_of(sentence)
+    found = list(_TIMES.finditer(skeleton)) if len(values) == 3 and " times " in skeleton else []
     if len(found) != 1 or len(values) != 3 or _LOOSE.search(skeleton):
         return
     n = sentence.get(found[0], "n")
@@ -191,11 +210,13 @@ def closed_times(sentence: Sentence) -> Iterator[Finding]:
 
 
 _GAP_NOUN = re.compile(
-    r"\b(?:deficit|surplus|shortfall|gap|balance|profit|loss|margin|difference)(?: [a-z]+){0,3}? (?:of|was|is|stood at|came to"
+    r"\b(?:deficit|surplus|shortfall|gap|balance|profit|loss|margin|difference)(?: [a-z]+){0,3}? (?:of|was|is"
+    r"|stood at|came to"
     r"|amounted to|reached|:) (?:an? )?$|\b(?:deficit|surplus|shortfall|profit|loss|gap|balance): ?$"
 )
 _PAID = re.compile(
-    r"\b(?:spending|spent|expenditures?|costs?|expenses|outlays?|imports?|payments|liabilities|outgoings)(?: [a-z]+){0,3}? $"
+    r"\b(?:spending|spent|expenditures?|costs?|expenses|outlays?|imports?|payments|liabilities"
+    r"|outgoings)(?: [a-z]+){0,3}? $"
 )
 _EARNED = re.compile(
     r"\b(?:revenues?|income|receipts|exports?|sales|takings|earnings|earned|assets|turnover)(?: [a-z]+){0,3}? $"
@@ -225,16 +246,22 @@ _BY_PART = re.compile(
     r"\b(?:(?P<down>fell|fallen|dropp?(?:ed|ing)?|cut|reduced|reducing|declined|decreased|shrank|shrunk|down|lowered|lost|slashed)"
     r"|(?P<up>rose|risen|grew|grown|up|increased|raised|climbed|gained|jumped|expanded)) (?:by )?(?:an?|one)[ -]"
     r"(?P<part>half|third|quarter|fifth|sixth|eighth|tenth)\b"
-    r"|\b(?:an?|one)[ -](?P<part2>third|quarter|fifth|sixth|eighth|tenth) (?P<how>more|less|fewer|higher|lower|larger|smaller"
+    r"|\b(?:an?|one)[ -](?P<part2>third|quarter|fifth|sixth|eighth|tenth) (?P<how>more|less|fewer|higher|lower"
+    r"|larger|smaller"
     r"|cheaper|longer|shorter)\b"
 )
 _PARTS = {"half": 2, "third": 3, "quarter": 4, "fifth": 5, "sixth": 6, "eighth": 8, "tenth": 10}
-_HEDGED = re.compile(r"\b(?:about|around|nearly|almost|roughly|over|more than|less than|at least|some|approximately|only) (?:an?|one|by)\b")
+_HEDGED = re.compile(
+    r"\b(?:about|around|nearly|almost|roughly|over|more than|less than|at least|some|approximately|only) (?:an?"
+    r"|one|by)\b"
+)
 
 
 def closed_fraction(sentence: Sentence) -> Iterator[Finding]:
     """`up by a third on last year: 400 members, compared with 300 then`: two values and a fraction in words."""
     text = sentence.text.lower()
+    if not any(part in text for part in _PARTS):
+        return
     found = list(_BY_PART.finditer(text))
     if len(found) != 1 or _HEDGED.search(text) or _SEVERAL.search(text):
         return
@@ -259,20 +286,25 @@ def closed_fraction(sentence: Sentence) -> Iterator[Finding]:
     yield finding_at("percent", high, message, others=[low], probability=0.87)
 
 
-_WAY = re.compile(rf"\bfrom (?:[a-z]+ ){{0,3}}?{slot('a', COUNT + UNIT + MONEY)}(?: [a-z]+){{0,5}}? to (?:[a-z]+ ){{0,3}}?{slot('b', COUNT + UNIT + MONEY)}")
+_WAY = re.compile(
+    rf"\bfrom (?:[a-z]+ ){{0,3}}?{slot('a', COUNT + UNIT + MONEY)}(?: [a-z]+){{0,5}}? to "
+    rf"(?:[a-z]+ ){{0,3}}?{slot('b', COUNT + UNIT + MONEY)}"
+)
 _EXTRA = re.compile(r"\b(?:so|thus|therefore|hence),? (?:an?other|(?:a )?further)\b")
 _MEANS = re.compile(
-    r"(?:,|;|:|\(| –| —)? ?(?:so|thus|therefore|hence|i\.e\.,?|that is,?|or|which (?:is|means|makes)|meaning|making|giving|equal to"
-    r"|it|this)?(?: [a-z'’-]+){0,5}? (?:another|further|additional|extra|whole|full|difference of|gap of|way of|path of|by|total of"
+    r"(?:,|;|:|\(| –| —)? ?(?:so|thus|therefore|hence|i\.e\.,?|that is,?|or|which (?:is|means|makes)|meaning"
+    r"|making|giving|equal to"
+    r"|it|this)?(?: [a-z'’-]+){0,5}? (?:another|further|additional|extra|whole|full|difference of|gap of|way of"
+    r"|path of|by|total of"
     r"|distance of) $|\b(?:i\.e\.,?|that is,?|equals|makes|so) (?:by )?(?:an? )?$"
 )
 
 
 def closed_way(sentence: Sentence) -> Iterator[Finding]:
     """`deepened from 35 m to 52 m, so another 17 m had to be drilled`: two ends and the way between them."""
-    match = _WAY.search(sentence.skeleton)
     values = values_of(sentence)
-    if match is None or len(values) != 3 or _SEVERAL.search(_EXTRA.sub(" ", sentence.skeleton)):
+    match = _WAY.search(sentence.skeleton) if len(values) == 3 and "from " in sentence.skeleton else None
+    if match is None or _SEVERAL.search(_EXTRA.sub(" ", sentence.skeleton)):
         return
     a, b = sentence.get(match, "a"), sentence.get(match, "b")
     rest = [each for each in values if each not in (a, b)]
@@ -291,8 +323,8 @@ def closed_way(sentence: Sentence) -> Iterator[Finding]:
 
 
 _TAKEN = re.compile(
-    rf"\b(?P<part>half|one half|a third|one third|two thirds|a quarter|one quarter|three quarters|a fifth|a tenth)"
-    rf" (?:of )?(?:the|its|all|their|his|her) (?P<q>\S)"
+    r"\b(?P<part>half|one half|a third|one third|two thirds|a quarter|one quarter|three quarters|a fifth|a tenth)"
+    r" (?:of )?(?:the|its|all|their|his|her) (?P<q>\S)"
 )
 _SHARES = {
     "half": 1 / 2, "one half": 1 / 2, "a third": 1 / 3, "one third": 1 / 3, "two thirds": 2 / 3, "a quarter": 1 / 4,
@@ -304,6 +336,8 @@ _LEAVING = re.compile(r"\b(?:leav(?:es?|ing)|left|remain(?:s|ing|ed)?|rest)(?: [
 def closed_taken(sentence: Sentence) -> Iterator[Finding]:
     """`a third of the 90 litres has been used, leaving 60 litres`: a whole, a fraction in words, and what is left."""
     text = sentence.text.lower()
+    if "lea" not in text and "left" not in text and "rem" not in text and "rest" not in text:
+        return
     match = _TAKEN.search(text)
     if match is None or len(_TAKEN.findall(text)) != 1:
         return
@@ -314,7 +348,10 @@ def closed_taken(sentence: Sentence) -> Iterator[Finding]:
     if whole.start - sentence.offset - match.end() > 1 or not _LEAVING.search(context_of(sentence, z)[0]):
         return
     real = whole.value * (1 - _SHARES[match["part"]])
-    if any(abs(each - z.value) <= 0.03 * each + z.half for each in (real, whole.value - real)) or not 0.4 < z.value / real < 2.5:
+    if (
+        any(abs(each - z.value) <= 0.03 * each + z.half for each in (real, whole.value - real))
+        or not 0.4 < z.value / real < 2.5
+    ):
         return
     message = f"{whole.text} less {match['part']} is {plain(real)}, not {z.text}."
     yield finding_at("percent", z, message, meant=real, others=[whole], probability=0.86)

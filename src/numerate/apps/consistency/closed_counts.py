@@ -165,7 +165,8 @@ _NOT_PRODUCT = re.compile(
 
 
 _HARD = re.compile(
-    r"\b(?:plus|including|shipping|tax|discount|sold|and an?|other|of which|than|bonus|left|remain\w*|average)\b|, and\b|%"
+    r"\b(?:plus|including|shipping|tax|discount|sold|and an?|other|of which|than|bonus|left|remain\w*|average)\b"
+    r"|, and\b|%"
 )
 """Words with which the last number is something else, however near it is to the product."""
 

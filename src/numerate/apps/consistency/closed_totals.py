@@ -26,7 +26,8 @@ _TOTAL_BEFORE = re.compile(
     r"\b(?:total(?:s|led|ed|ling|ing)?|sum|altogether|in all|in total|together|combined|overall|add(?:s|ed|ing)? up to"
     r"|amount(?:s|ed|ing)? to|(?:came|comes?|coming|bringing|brings|brought)(?: [a-z]+){0,4} to|making|makes|giving"
     r"|gives?"
-    r"|(?:for|,) an? (?:[a-z]+ ){1,3}of|for (?:an? )?(?:(?:group|combined|joint|overall|total|company|annual|full-year|net|gross)"
+    r"|(?:for|,) an? (?:[a-z]+ ){1,3}of|for (?:an? )?(?:(?:group|combined|joint|overall|total|company|annual"
+    r"|full-year|net|gross)"
     r" )+[a-z]+ of|tally of|these|all)(?: (?:of|to|is|was|the|an?|it|up|at|[a-z]+ of|[a-z]+))?[:,]? $"
     r"|(?:,|;|:| [–—-]) (?:so|thus|hence|therefore)(?: [a-z]+){0,4} $|\b(?:amount due|bill|sum|invoice) (?:is|was"
     r"|came to|comes to) $"
@@ -60,6 +61,8 @@ def closed_total(sentence: Sentence) -> Iterator[Finding]:
     if total is not values[-1] or any(each.hedge or each.value <= 0 for each in values):
         return
     if any(not _is_part(each, total) for each in parts):
+        return
+    if total.unit is None and len({each.value == int(each.value) for each in values}) > 1:
         return
     before, behind = context_of(sentence, total)
     if not (_TOTAL_BEFORE.search(before) or _TOTAL_BEHIND.match(behind)):
@@ -126,14 +129,18 @@ def _some_add_up(parts: list[Quantity], total: Quantity, slack: float) -> bool:
     )
 
 
-_PART_OF = re.compile(r"^(?: (?!of )[a-z'’-]+){0,5}? (?:out )?of (?:(?:the|its|all|their|these|those|our|a total of) )*$")
+_PART_OF = re.compile(
+    r"^(?: (?!of )[a-z'’-]+){0,5}? (?:out )?of (?:(?:the|its|all|their|these|those|our|a total of) )*$"
+)
 _OF_THEM = re.compile(r"(?: [a-z'’-]+){0,2} of (?:them|these|those|whom|which)\b")
 _WHOLE_FIRST = re.compile(r"(?:^|[,;:] )(?:out )?(?:of|among) (?:(?:the|its|all|these|those|our|their) )*$")
 _THEREOF = re.compile(r",? (?:of which|of whom|of these|of those|of this|of that|thereof)\b")
 _MADE_UP = re.compile(r"\bma[dk](?:es?|ing) up\b")
 _SHARE_WORD = re.compile(
-    r" (?:of (?:them|these|those|the total|all|the whole)\b|(?:approval|support|turnout|success|response|pass|attendance"
-    r"|hit|completion|conversion|majority|accuracy|rate)\b)|[).,;:]|$| (?:were|was|had|have|are|in favou?r|voted|said)\b"
+    r" (?:of (?:them|these|those|the total|all|the whole)\b|(?:approval|support|turnout|success|response|pass"
+    r"|attendance"
+    r"|hit|completion|conversion|majority|accuracy|rate)\b)|[).,;:]|$| (?:were|was|had|have|are|in favou?r|voted"
+    r"|said)\b"
 )
 _NOT_PART = re.compile(
     r"\b(?:rose|fell|grew|increase\w*|decrease\w*|declin\w*|up|down|gain\w*|growth|more|less|fewer|than|higher|lower|per"
@@ -149,7 +156,9 @@ def closed_part(sentence: Sentence) -> Iterator[Finding]:
     if len(values) != 3 or _NOT_PART.search(_MADE_UP.sub(" ", sentence.skeleton)):
         return
     shares = [each for each in values if each.group == "percent" or _is_fraction(each)]
-    others = [each for each in values if each.group in ("plain", "money", "ratio", "other", "unit") and each not in shares]
+    others = [
+        each for each in values if each.group in ("plain", "money", "ratio", "other", "unit") and each not in shares
+    ]
     if len(shares) != 1 or len(others) != 2 or not others[0].comparable(others[1]):
         return
     p, part, whole = shares[0], *sorted(others, key=lambda each: each.value)
@@ -170,7 +179,9 @@ def closed_part(sentence: Sentence) -> Iterator[Finding]:
     if _is_fraction(p) and p.start > part.start:
         return
     real = part.value / whole.value
-    blur = (0.04 if _is_fraction(p) else 1.2 * p.half + 0.002) + real * (blur_of(part) / part.value + blur_of(whole) / whole.value)
+    blur = (0.04 if _is_fraction(p) else 1.2 * p.half + 0.002) + real * (
+        blur_of(part) / part.value + blur_of(whole) / whole.value
+    )
     if any(abs(each - p.value) <= blur for each in (real, 1 - real)) or not 0.4 < p.value / real < 2.5:
         return
     meant = f"{real:.0%}" if _is_fraction(p) else written_like(p, real)
@@ -186,7 +197,8 @@ def _is_fraction(quantity: Quantity) -> bool:
 
 
 _SHARE_BEFORE = re.compile(
-    r"(?:\b(?:or|i\.e\.,?|that is,?|covering|covers|covered|meeting|met|supplying|representing|equal to|equivalent to|a share of|making up|represents?"
+    r"(?:\b(?:or|i\.e\.,?|that is,?|covering|covers|covered|meeting|met|supplying|representing|equal to"
+    r"|equivalent to|a share of|making up|represents?"
     r"|represented|accounts? for|accounted for|made up|makes up|is|was|equals)|,|\() $"
 )
 _NOT_SHARE = re.compile(

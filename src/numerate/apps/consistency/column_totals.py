@@ -25,7 +25,8 @@ _MEAN = re.compile(
     re.IGNORECASE,
 )
 _PORTION = re.compile(
-    r"(?:share|allocation|weight|weighting|proportion|portion|part)s?(?: of (?:the )?(?:total|portfolio|budget|assets|sales"
+    r"(?:share|allocation|weight|weighting|proportion|portion|part)s?(?: of (?:the )?(?:total|portfolio|budget"
+    r"|assets|sales"
     r"|revenue|votes?|seats))?(?: ?\(?(?:%|in %|percent)\)?)?|(?:%|percent(?:age)?) of (?:the )?(?:total|all|whole)",
     re.IGNORECASE,
 )

@@ -125,12 +125,15 @@ def _compare(one_: Quantity, other: Quantity, is_equal: bool) -> Finding | None:
     place = min(other.last_place, 5.0) if temperature else other.last_place
     # A round number may have been rounded, but not by a fifth of itself.
     place = max(min(place, 0.13 * abs(other.value)), 2 * other.half)
+    if dimension_name(one_.unit) == "time":
+        place = min(place, 2 * other.half + 0.02 * abs(other.value))
     if len(one_.numerals) > 1:
         place = min(place, 2 * other.half + 0.01 * abs(other.value))  # `5 ft 7 in` is not rounded to tens of cm
     if abs(other.value) < 5 and other.half == 0.5:
         place = 0.6  # nobody cuts off the half of a cup
     # `1 litre (2.2 cups)`: a single digit may have been rounded, but not by a third.
-    rounded = one_.half * factor if temperature else min(one_.half * factor, 0.3 * abs(best))
+    is_exact = any(mark in one_.text for mark in "½¼¾")
+    rounded = 0.0 if is_exact else one_.half * factor if temperature else min(one_.half * factor, 0.3 * abs(best))
     allowed = rounded + (other.slack if other.hedge else place) + _RELATIVE * abs(best)
     if one_.hedge and temperature:
         allowed += 5.0

@@ -1,4 +1,4 @@
-"""Counts times an amount: `24 biscuits of 15 g each from 360 g`, `2 tablets of 500 mg three times a day`, `$0.35 a share`.
+"""Counts times an amount: `24 biscuits of 15 g each from 360 g`, `$0.35 a share`, `2 tablets three times a day`.
 
 The sentence has the amount of one, one or two counts, and an amount of all in a unit of the same kind.
 """
@@ -23,20 +23,26 @@ if TYPE_CHECKING:
 __all__ = ["counted_products"]
 
 _ONE_BEHIND = re.compile(
-    r" ?(?:(?:[a-z'’-]+ ){0,2}?(?:each|apiece|a piece)\b|(?:[a-z'’-]+ )?(?:per|an?|every|for each(?: of (?:the|its|these))?|/) ?(?P<per>[a-z]{3,}|m²|m2|m³|m3|km|kg|ha|l\b))"
+    r" ?(?:(?:[a-z'’-]+ ){0,2}?(?:each|apiece|a piece)\b|(?:[a-z'’-]+ )?(?:of [a-z]+ )?(?:per|an?|every"
+    r"|for each(?: of (?:the|its|these))?|/) ?(?P<per>[a-z]{3,}|m²|m2|m³|m3|km|kg|ha|l\b))"
     r"|,? for each of (?:the|its|these|those) "
 )
 _GROUPS = re.compile(r"^ [a-z'’-]*(?:s|pieces|servings|doses|people|children)(?: [a-z'’-]+)? of (?:an? |the )?$")
 _ALL_BEFORE = re.compile(
-    r"\b(?:total\w*|add(?:s|ed|ing)? up|in all|altogether|comes? to|came to|makes?|making|made|giving|gives?|amount\w*|cost\w*|is|was|are|were|or"
-    r"|so|thus|hence|i\.e\.,?|that is,?|for|paid|pays?|pay|earn\w*|earning|worth|uses?|used|using|needs?|requires?|holds?"
+    r"\b(?:total\w*|add(?:s|ed|ing)? up|in all|altogether|comes? to|came to|makes?|making|made|giving|gives?"
+    r"|amount\w*|cost\w*|is|was|are|were|or"
+    r"|so|thus|hence|i\.e\.,?|that is,?|for|paid|pays?|pay|earn\w*|earning|worth|uses?|used|using|needs?"
+    r"|requires?|holds?"
     r"|from|dose of|sum of|capacity of|length of|weigh\w*|spent|spends?|receiv\w+|raised?|yield\w*|produc\w+|contain\w*"
     r"|deliver\w*|supply|supplies|bill of|company|them|us|him|her|of)"
-    r" (?:(?:an?|the|some|up|to|us|you|it|about|exactly|only|just|daily|total|[a-z]+ dose) ){0,3}(?:of )?$|[:=(] ?$|, (?:an? )?$"
+    r" (?:(?:an?|the|some|up|to|us|you|it|about|exactly|only|just|daily|total|[a-z]+ dose) ){0,3}(?:of )?$"
+    r"|[:=(] ?$|, (?:an? )?$"
 )
 _OTHER = re.compile(
-    r"\b(?:plus|includ\w+|shipping|tax|vat|discount|after (?![\ue000-\ue009])|before|of which|left over|(?:is|are|was|were) left|more than|less than|averag\w*|between|rose"
-    r"|fell|(?<!adds )(?<!add )(?<!added )up to|bonus|than|against|share of|while|but|won|beat|since|remain\w*|minimum|maximum|at least|respectively|(?<!adds )(?<!add )(?<!added )up"
+    r"\b(?:plus|includ\w+|shipping|tax|vat|discount|after (?![\ue000-\ue009])|before|of which|left over|(?:is"
+    r"|are|was|were) left|more than|less than|averag\w*|between|rose"
+    r"|fell|(?<!adds )(?<!add )(?<!added )up to|bonus|than|against|share of|while|but|won|beat|since|remain\w*"
+    r"|minimum|maximum|at least|respectively|(?<!adds )(?<!add )(?<!added )up"
     r"|down|instead|compared|other|another|extra|additional|further|save|saves|saved|net|if|budget|compared|first|last"
     r"|over|about|nearly|almost|some|most|older|younger|record|sold for|loss|losses|profit|income|earned|quarter)\b|%"
 )
@@ -44,7 +50,8 @@ _AND = re.compile(r"\band\b(?! (?:paid|cost|made|came|used|needed|earned|raised|
 _SHARED_OUT = re.compile(r"\b(?:equally|evenly|divided|shared|split|distributed)\b")
 _SQUARES = {"m²": "m^2", "m2": "m^2", "m³": "m^3", "m3": "m^3"}
 _HARD = re.compile(
-    r"\b(?:plus|includ\w+|shipping|tax|vat|discount|of which|than|extra|additional|another|further|save[sd]?|net|bonus|left"
+    r"\b(?:plus|includ\w+|shipping|tax|vat|discount|of which|than|extra|additional|another|further|save[sd]?|net"
+    r"|bonus|left"
     r"|remain\w*|averag\w*|sold for|instead|before)\b|%"
 )
 _LEAST = 2
@@ -63,6 +70,10 @@ def counted_products(sentence: Sentence) -> Iterator[Finding]:
         # `80 m² at €12 per m²`, `€40 for each of the 25 days`
         counts += [each for each in amounts if each.group == "unit"]
         amounts = money
+    elif len(amounts) == 3 and not counts:
+        # `4 kg of seed per hectare; 15 hectares need 60 kg`
+        kin = [each for each in amounts if sum(_in_unit(each, other) is not None for other in amounts) == 2]
+        counts, amounts = [each for each in amounts if each not in kin], kin
     if len(amounts) != 2 or len(counts) != len(values) - 2 or any(each.hedge or each.value <= 0 for each in values):
         return
     if any((each.unit is None and each.value != int(each.value)) or each.value < _LEAST for each in counts):
@@ -70,17 +81,25 @@ def counted_products(sentence: Sentence) -> Iterator[Finding]:
     for one, whole in itertools.permutations(amounts):
         size = _in_unit(one, whole)
         named = _is_named(sentence, one, counts)
-        if size is None or not (named or _is_one(sentence, one, counts)) or not (
-            named
-            or _SHARED_OUT.search(sentence.skeleton) or _ALL_BEFORE.search(context_of(sentence, whole)[0])
+        if (
+            size is None
+            or not (named or _is_one(sentence, one, counts))
+            or not (
+                named or _SHARED_OUT.search(sentence.skeleton) or _ALL_BEFORE.search(context_of(sentence, whole)[0])
+            )
         ):
             continue
         if _is_one_of(sentence, whole) or _AND.search(sentence.between(one, whole)):
             continue
         products = {
-            size * each for some in range(1, len(counts) + 1) for each in map(_product, itertools.combinations(counts, some))
+            size * each
+            for some in range(1, len(counts) + 1)
+            for each in map(_product, itertools.combinations(counts, some))
         }
-        expected = size * _product(tuple(counts))
+        periods = _periods(sentence, one, counts)
+        if periods:
+            products = {size * periods}
+        expected = size * (periods or _product(tuple(counts)))
         slack = 1.2 * whole.half + (one.half * expected / one.value if one.half < 0.4 else 0.0)
         ratio = whole.value / expected
         if any(abs(each - whole.value) <= slack for each in products) or not (
@@ -96,9 +115,20 @@ def counted_products(sentence: Sentence) -> Iterator[Finding]:
 
 
 _EACH_IS = re.compile(
-    r"\b(?:each|every|one|an?|per)(?: [a-z'’-]+)? (?P<noun>[a-z'’-]+) (?:is|was|are|costs?|weighs?|holds?|has|measures?|takes?"
+    r"\b(?:each|every|one|an?|per)(?: [a-z'’-]+)? (?P<noun>[a-z'’-]+) (?:is|was|are|costs?|weighs?|holds?|has"
+    r"|measures?|takes?"
     r"|contains?|covers?|seats?|needs?|of|at|lasts?|uses?)(?: (?:an?|about|only))? $"
 )
+
+
+def _periods(sentence: Sentence, one: Quantity, counts: list[Quantity]) -> float | None:
+    """How many of its periods an amount is for: 24 of `a month` for two years."""
+    match = _ONE_BEHIND.match(context_of(sentence, one)[1])
+    unit = UNITS.get(match["per"] or "") if match is not None else None
+    if unit is None or len(counts) != 1 or counts[0].unit in (None, unit):
+        return None
+    found = converted(counts[0].value, counts[0].unit or "", unit)
+    return float(round(found[0])) if len(found) == 1 and abs(found[0] - round(found[0])) < 0.02 * found[0] else None
 
 
 def _is_named(sentence: Sentence, one: Quantity, counts: list[Quantity]) -> bool:

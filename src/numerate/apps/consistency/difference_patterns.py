@@ -28,6 +28,9 @@ LIVES = [
     (("born",), re.compile(
         rf"\bborn(?: on| in| [a-z]+){{1,4}} {_A}(?P<between>{_NO_TIME}{{0,60}}?)\b(?:was|(?:at the )?age of|aged"
         rf"|at age|died at|at) {slot('d', COUNT)}(?: years old)?(?: when [a-z ]{{1,30}}?)? (?:in|on) {_B}")),
+    (("old in", "old on"), re.compile(
+        rf"\b(?:opened|built|founded|established|completed|launched|erected|planted|formed|created) (?:in|on) {_A}"
+        rf"(?P<between>{_NO_TIME}{{0,60}}?)\b(?:is|was|will be|are|were|became) {_D}[ -]old (?:in|on) {_B}")),
     (("-old",), re.compile(
         rf"{slot('d', UNIT)}-old(?P<between>{_NO_TIME}{{0,60}}?)\bborn (?:on |in )?{_A}"
         rf"{_NO_TIME}{{0,80}}? (?:on|in) {_B}")),

@@ -1,4 +1,4 @@
-"""Two sentences as one, where the second goes on with the numbers of the first: `We asked 210 firms. Of these, 95 ...`."""
+"""Two sentences as one, where the second goes on with numbers of the first: `We asked 210 firms. Of these, 95 ...`."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ before it, parts that are told in the same way, parts that exclude each other, o
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 import re
@@ -31,17 +32,21 @@ _OPEN = re.compile(
     r"|e\.g|mostly|mainly|especially|notably|overlap\w*|multiple|more|about|most|between|over)\b|%|[×±=]|\betc"
 )
 _SOME = re.compile(r"\b(?:includ\w+|among|of (?:which|whom|them|these|those|it|that)|out of)\b")
-_WHOLE_OF = re.compile(r"(?:^|[,;:] )(?:of|among|out of) (?:(?:the|all|these|those|its|their|our|his|her|a total of) )*$")
+_WHOLE_OF = re.compile(
+    r"(?:^|[,;:] )(?:of|among|out of) (?:(?:the|all|these|those|its|their|our|his|her|a total of) )*$"
+)
 _IN_GAMES = re.compile(r"\b(?:in|from|over|across|of) (?:(?:the|all|its|their|his|her|those|these) )*$")
 _RESULTS = re.compile(r" (?:wins?|losses|loss|draws?|defeats?|ties|victories|victory|no-results?)\b")
 _VERB = re.compile(
     r"^(?: (?:breaks?|broke|splits?|falls?|divides?|went|goes) (?:down )?(?:into|as|between|among|to) $)|"
+    r"^ ?\((?:[a-z'’-]+ ){0,3}$|"
     r"^(?: [a-z'’-]+){1,6}?(?: [–—-]|:|;|,| \(|,? (?:namely|i\.e\.,?|that is,?|made up of|consisting of|comprising|with"
-    r"|composed of|split into|divided into|broken down into))(?: (?:the|an?|into|of|as|follows:))* ?(?:[a-z'’-]+ ){0,4}$"
+    r"|composed of|split into|divided into|broken down into))(?: (?:the|an?|into|of|as"
+    r"|follows:))* ?(?:[a-z'’-]+ ){0,4}$"
 )
 _DOWN = re.compile(r"^ (?:breaks?|broke|splits?|falls?|divides?) (?:down )?(?:into|as|between|among)\b")
 _BROKEN = re.compile(r"\b(?:breaks?|broken?|broke) down\b|\bmade up of\b")
-_COLON = re.compile(r"(?::| [–—-]| \(|\bnamely|\bi\.e\.,?|\bthat is,?)(?: [a-z'’-]+){0,4} ?$|\($")
+_COLON = re.compile(r"(?::| [–—-]| \(|\bnamely|\bi\.e\.,?|\bthat is,?)(?: ?[a-z'’-]+){0,4} ?$|\($")
 _AFTER = re.compile(
     r"^ ?(?:(?P<how>in|at|from|for|to|by|on|under|over|with|against|as|of|into|aged|via|through|during|before|after"
     r"|were|are|was|is|had|have|did|went|came|live|work|chose|voted|said|will)\b|(?P<noun>[a-z'’-]+))"
@@ -62,15 +67,26 @@ _UNNAMED = re.compile(
 )
 """A part without a number: `and the mayor`."""
 _OF_THE = re.compile(r"\bof (?:the|these|those|them|his|her|its|their)\b")
+_OF_WHOLE = re.compile(r"^(?: [a-z'’-]+)? (?:out )?of (?:(?:the|its|all|these|those|our|their) )+$")
+_REMAINING = re.compile(r"\b(?:the )?(?:remaining|other|rest|remainder)\b")
 _COUNTED = re.compile(r" (?:[a-z'’-]+ )?(?P<noun>[a-z]{3,}s|people|men|women|children|staff|aircraft|fish|sheep)\b")
-_NUMBERED = re.compile(r"\b(?:no\.|number|table|figure|room|chapter|section|page|act|type|class|route|line|version)\s*$")
+_NUMBERED = re.compile(
+    r"\b(?:no\.|number|table|figure|room|chapter|section|page|act|type|class|route|line|version)\s*$"
+)
 MOST_PARTS = 8
 
 
 def listed_parts(sentence: Sentence) -> Iterator[Finding]:
     """The largest number is a whole, and all others of its kind are a list of its parts."""
     values = [each for each in values_of(sentence) if each.group != "percent"]
-    if values and {each.unit is None for each in values} == {True, False}:
+    if len(values) > 3 and values[0].unit is None and values[0].value == len(values) - 2 and _share_unit(values[1:]):
+        values = values[1:]  # `the three lakes hold 96 km³: ...`
+    if len(values) > 2 and values[0].unit is not None and _share_unit(values):
+        values = [
+            values[0],
+            *(dataclasses.replace(each, unit=values[0].unit, group=values[0].group) for each in values[1:]),
+        ]
+    elif values and {each.unit is None for each in values} == {True, False}:
         # `12 tracks, seven on side A and five on side B, and lasts 41 minutes`
         counts = [each for each in values if each.unit is None]
         values = counts if len(counts) > 2 and values[: len(counts)] == counts else values
@@ -82,7 +98,8 @@ def listed_parts(sentence: Sentence) -> Iterator[Finding]:
     containers = [each for each in parts if _is_container(sentence, each, len(parts) - 1)]
     if len(containers) == 1 and len(parts) > 2:
         parts.remove(containers[0])
-    if at != 0 and not (at == 1 and containers and values[0] is containers[0]):
+    part_first = at == 1 and _OF_WHOLE.match(sentence.between(values[0], total)) is not None
+    if at != 0 and not (part_first or (at == 1 and containers and values[0] is containers[0])):
         return  # parts before the total need a word for it
     if len(parts) < 2 or any(each.hedge or each.value <= 0 or each.group in ("ratio", "other") for each in values):
         return
@@ -101,8 +118,15 @@ def listed_parts(sentence: Sentence) -> Iterator[Finding]:
     if not all(_SEPARATOR.search(gap) for gap in gaps) or any("." in gap.replace("i.e.", "") for gap in gaps):
         return
     begin = _BROKEN.sub(" ", skeleton[_place(sentence, total) :])
-    if (_OPEN.search(begin) and not is_typo(total, whole)) or any(_NUMBERED.search(each.before.lower()) for each in values):
+    if (_OPEN.search(begin) and not is_typo(total, whole)) or any(
+        _NUMBERED.search(each.before.lower()) for each in values
+    ):
         return
+    if part_first:
+        # `seven of the 20 kittens are black, nine tabby and the remaining four white`
+        first, named = sentence.between(total, parts[1]), skeleton[_place(sentence, parts[1]) :]
+        if not (_REMAINING.search(skeleton) or (whole > total.value and _are_opposed(skeleton))):
+            return
     if (whole < total.value and _UNNAMED.search(named)) or _OF_THE.search(named):
         return
     if "(" in first and any(")" in gap for gap in gaps):
@@ -110,7 +134,9 @@ def listed_parts(sentence: Sentence) -> Iterator[Finding]:
     too_much = whole > total.value + slack
     is_some = _SOME.search(first) is not None or _WHOLE_OF.search(context_of(sentence, total)[0]) is not None
     exclusive = _are_opposed(named)
-    if _SOME.search(first):
+    if part_first:
+        complete = True
+    elif _SOME.search(first):
         complete = too_much and exclusive
     elif is_some or _OVERLAP.search(named):
         complete = too_much and (exclusive or (len(parts) > 2 and not _OVERLAP.search(named)))
@@ -135,7 +161,19 @@ def listed_parts(sentence: Sentence) -> Iterator[Finding]:
 
 def _place(sentence: Sentence, quantity: Quantity) -> int:
     """Where the slot of a quantity stands in the skeleton."""
-    return sentence.skeleton.find(chr(0xE100 + sentence.quantities.index(quantity))) - 1
+    at = next(index for index, each in enumerate(sentence.quantities) if each.start == quantity.start)
+    return sentence.skeleton.find(chr(0xE100 + at)) - 1
+
+
+def _share_unit(values: list[Quantity]) -> bool:
+    """Whether only the whole has a unit, or the last part of a list has it for all: `41, 33 and 22 km³` of 96 km³."""
+    total, *parts, last = values
+    parts = [each for each in parts if not (each.half == 0.5 and each.value == len(values) - 2)]
+    return (
+        bool(parts)
+        and all(each.unit is None and each.group == "plain" for each in parts)
+        and (last.unit is None or last.unit == total.unit)
+    )
 
 
 def _without(text: str, containers: list[Quantity]) -> str:
@@ -150,7 +188,8 @@ def _is_container(sentence: Sentence, quantity: Quantity, count: int) -> bool:
     return (
         quantity.value == count > 1
         and quantity.unit is None
-        and re.search(r"\b(?:in|at|across|over|on|among|between|from|into|the|of|for|its|their|by) $", before) is not None
+        and re.search(r"\b(?:in|at|across|over|on|among|between|from|into|the|of|for|its|their|by) $", before)
+        is not None
         and _COUNTED.match(behind) is not None
     )
 
@@ -165,7 +204,11 @@ def _are_parallel(sentence: Sentence, parts: list[Quantity]) -> bool:
     found = [_AFTER.match(context_of(sentence, each)[1]) for each in parts]
     hows = [match["how"] if match is not None else None for match in found]
     leads = [context_of(sentence, each)[0].split()[-1:] for each in parts]
-    if len(parts) > 2 and leads[0] in (["for"], ["in"], ["from"], ["to"], ["on"]) and leads.count(leads[0]) == len(parts):
+    if (
+        len(parts) > 2
+        and leads[0] in (["for"], ["in"], ["from"], ["to"], ["on"])
+        and leads.count(leads[0]) == len(parts)
+    ):
         return True
     return None not in hows and len(set(hows)) == 1 and hows[0] not in ("had", "have", "with", "of", "as")
 

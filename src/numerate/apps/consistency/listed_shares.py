@@ -32,7 +32,7 @@ _CHANGE = re.compile(
     r"|year-on-year|gain\w*|more|fewer|less|alcohol|interest|discount)\b"
 )
 _WHOLE = re.compile(
-    rf"\b(?:of|among|in|from|included|enrolled|studied|surveyed|total of|all|sample of|n ?=|were|the|these) $"
+    r"\b(?:of|among|in|from|included|enrolled|studied|surveyed|total of|all|sample of|n ?=|were|the|these) $"
 )
 LEAST_WHOLE = 8
 
@@ -44,7 +44,7 @@ def listed_shares(sentence: Sentence) -> Iterator[Finding]:
 
 def _items(sentence: Sentence) -> list[tuple[Quantity, Quantity]]:
     skeleton, found = sentence.skeleton, []
-    if PERCENT not in skeleton or "(" not in skeleton and "[" not in skeleton and ", or" not in skeleton:
+    if PERCENT not in skeleton or ("(" not in skeleton and "[" not in skeleton and ", or" not in skeleton):
         return found
     for match in _ITEM.finditer(skeleton):
         mark = "" if match["a"] else "2" if match["a2"] else "3"
@@ -119,7 +119,7 @@ _THING = re.compile(
 
 
 def shares_of_last(sentences: Sequence[Sentence]) -> Iterable[Finding]:
-    """The same for a whole of one of the two sentences before: `We enrolled 60 patients. Nausea occurred in 9 (20 %)`."""
+    """The same for a whole of one of the two sentences before: `60 patients took part. Nausea occurred in 9 (20 %)`."""
     for index, sentence in enumerate(sentences):
         if index == 0 or "%" not in sentence.text or "(" not in sentence.text:
             continue

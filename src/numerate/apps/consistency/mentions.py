@@ -21,12 +21,14 @@ _WAS = re.compile(
     rf"\b(?P<noun>(?:[a-z]+ )?[a-z]{{4,}}) (?:is|was|were|totall?ed|reached) {_HEDGE}{slot('q', MONEY + UNIT + PLAIN)}"
 )
 _SUBJECT_WAS = re.compile(
-    rf"\b(?P<noun>(?:[a-z]+ )?[a-z]{{4,}}) (?:for|in|during|over) (?:the |its |this |that )?(?:[a-z]+ )?(?:quarter|year|half|month|period|season|week|day|months|group) "
+    rf"\b(?P<noun>(?:[a-z]+ )?[a-z]{{4,}}) (?:for|in|during|over) (?:the |its |this "
+    rf"|that )?(?:[a-z]+ )?(?:quarter|year|half|month|period|season|week|day|months|group) "
     rf"(?:is|was|were|totall?ed|reached|came to|stood at|amounted to) {_HEDGE}{slot('q', MONEY + UNIT + PLAIN)}"
 )
 """`revenue for the quarter was $84.2 million`"""
 _AT = re.compile(
-    rf"\bat {_HEDGE}{slot('q', UNIT)}(?: tall| high| long| wide| deep)?, (?:the|this|it) (?:[a-z]+ )?(?:is|was|remains|became)\b"
+    rf"\bat {_HEDGE}{slot('q', UNIT)}(?: tall| high| long| wide| deep)?, (?:the|this|it) (?:[a-z]+ )?(?:is|was"
+    rf"|remains|became)\b"
     r"[^.;\ue000-\uf8ff]{0,24}?\b(?P<noun>tallest|highest|longest|deepest|widest|heaviest)\b"
 )
 _ADJECTIVE = re.compile(
@@ -37,7 +39,8 @@ _ADJECTIVE_BEFORE = re.compile(
     rf"\b(?:the|this|its) {slot('q', UNIT)}[ -](?P<noun>tall|long|wide|deep|high)[ -](?P<thing>[a-z]{{4,}})\b"
 )
 _DONE = re.compile(
-    rf"\b(?P<noun>completed|founded|established|built|opened|incorporated|born|(?:its|the|his|her|their) (?:founding"
+    rf"\b(?P<noun>completed|founded|established|built|opened|incorporated|born|(?:its|the|his|her"
+    rf"|their) (?:founding|foundation|creation|inauguration"
     rf"|completion|opening|establishment|incorporation|birth)) in {slot('q', YEAR)}"
 )
 _WORTH = re.compile(
@@ -89,6 +92,8 @@ NOUNS = {
     "lasts": "duration",
     "lasted": "duration",
     "founding": "founded",
+    "foundation": "founded",
+    "inauguration": "opened",
     "completion": "completed",
     "opening": "opened",
     "establishment": "established",
@@ -193,6 +198,9 @@ _PATTERNS = (
 _PREDICATES = (_WAS, _ADJECTIVE, _WORTH, _VERBS)
 
 
+_VERB_STEM = re.compile(r" (?:who )?(?:were |was |are |is |had |have )?([a-z]{4,5})[a-z]*\b")
+
+
 def mentions_of(sentence: Sentence, index: int) -> Iterator[Mention]:
     """All mentions of a sentence, which is the one number `index` of its text."""
     skeleton = sentence.skeleton
@@ -219,6 +227,9 @@ def mentions_of(sentence: Sentence, index: int) -> Iterator[Mention]:
             )
             key = _key(noun) if pattern is _COUNTED else NOUNS.get(noun) or NOUNS.get(_key(noun)) or _key(noun)
             quantity = sentence.get(match, "q")
+            if pattern is _COUNTED and key == "people":
+                verb = _VERB_STEM.match(skeleton, match.end())
+                key = f"people who {verb[1]}" if verb else key  # `412 people attended`, `the 412 people attending`
             definite = _DEFINITE.search(skeleton[: match.start()] + noun[: -len(key) or None])
             if pattern is _DONE:
                 # `since its founding in 1878` is about the same thing.

@@ -111,7 +111,7 @@ _WHOLE_PERCENT = re.compile(
     r"|adults|users|customers|cases|samples)\b"
 )
 _OPEN = re.compile(
-    r"\b(?:per|each|respectively|more|fewer|less|another|additional|than|years?|and|season|minutes?"
+    r"\b(?:instead|ahead|because|short|per|each|respectively|more|fewer|less|another|additional|than|years?|and|season|minutes?"
     r"|average of|aged|including|level|were|was|had|with|whose|when|who|which|while|but|first|last|ranked"
     r"|no\.|chapters?|episodes?|pages?|number|rose|fell|increase\w*|decrease\w*|up|down|growth)\b"
 )

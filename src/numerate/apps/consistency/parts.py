@@ -76,7 +76,7 @@ _INCLUDES = re.compile(
 _ALL = re.compile(r"; (?=together\b|all $)")
 _HAS = re.compile(
     r"\)(?: [a-z]+){0,2}? (?:has|have|had|totals?|makes?|made|counts?|numbers?|numbered|with"
-    r"|holds?) (?:a total of |its )?$"
+    r"|holds?|compris(?:es?|ed)|totall?ed|consists? of|consisted of|came to|comes to|included) (?:a total of |its )?$"
 )
 """`the committee (6 men, 4 women) has 10 members`"""
 _OF_TOTAL = re.compile(

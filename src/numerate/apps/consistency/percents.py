@@ -45,8 +45,8 @@ _PART = re.compile(r" of (?:[a-z'’]+ ){0,3}\d| (?:in|out of) [a-z]+ of ")
 
 
 _CLOSED = (
-    closed_percent, closed_factor, closed_result, closed_share, closed_part, closed_growth, closed_times, closed_fraction,
-    closed_taken, listed_shares,
+    closed_percent, closed_factor, closed_result, closed_share, closed_part, closed_growth, closed_times,
+    closed_fraction, closed_taken, listed_shares,
 )  # fmt: skip
 
 

@@ -69,8 +69,9 @@ _BY = re.compile(
     rf"|×) ?{slot('c', UNIT)})?(?P<gap>{_GAP}{{0,50}}?){slot('t', UNIT)}"
 )
 _BOX = re.compile(
-    rf"{slot('a', UNIT)} (?:long|in length),? (?:by |and )?{slot('b', UNIT)} (?:wide|broad"
-    rf"|in width)(?:,? (?:by |and )?{slot('c', UNIT)} (?:deep|high|tall|thick|in (?:height"
+    rf"{slot('a', UNIT)} (?:long|wide|broad|in length|in width),? (?:by |and )?{slot('b', UNIT)} (?:wide|broad"
+    rf"|long|deep"
+    rf"|high|in width|in length)(?:,? (?:by |and )?{slot('c', UNIT)} (?:deep|high|tall|thick|in (?:height"
     rf"|depth)))?(?P<gap>{_GAP}{{0,50}}?){slot('t', UNIT)}"
 )
 _SIZE_CUE = re.compile(
@@ -263,7 +264,7 @@ def _sized(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
     ):
         return
     if not _SIZE_CUE.search(match["gap"]) or re.search(
-        r"\b(?:with|lot|site|each|than|has an?|while|and)\b", match["gap"]
+        r"\b(?:with|lot|site|each|than|(?<!so it )(?<!so )has an?|while|and)\b", match["gap"]
     ):
         return
     expected, blur = 1.0 / size.factors[0], 0.0

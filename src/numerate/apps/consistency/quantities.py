@@ -69,6 +69,7 @@ _HEDGE = re.compile(
     r"[\s(]*(?:the |an? |of |only |by |just |to )?[$€£¥]?\s*$",
     re.IGNORECASE,
 )
+_PRONOUN = re.compile(r"\b(?:(?:the|an?|another|his|her|its|their) [a-z]+|this|that|which|each|every|another|any|no) $")
 _DASHES = ("-", "–", "—")
 _REFERENCES = frozenset([
     "table", "tables", "figure", "figures", "fig", "fig.", "figs.", "section", "sections", "sec.", "chapter",
@@ -295,6 +296,8 @@ class Sentence:
                 start, end = min(start, numeral.unit_span[0]), max(end, numeral.unit_span[1])
             if (waiting and waiting[0].start < end) or start < taken:
                 continue
+            if end - start == 3 and numeral.value == 1 and self._is_pronoun(start - self.offset):
+                continue
             group = _OF_KIND.get(numeral.kind, "unit" if numeral.unit is not None else "plain")
             if numeral.unit is None and group in ("plain", "other") and self._is_name(numeral, group):
                 group = "ordinal"  # `Table 2`, `IL-2`: it names a thing and counts nothing
@@ -328,6 +331,12 @@ class Sentence:
             value = -numeral.value if text[0] == "(" and numeral.value < 0 else numeral.value
             yield Quantity(text, start, end, value, unit, group, (numeral,), before=before)
         yield from waiting
+
+    def _is_pronoun(self, start: int) -> bool:
+        """Whether `one` stands for a thing: `the upper one`, `this one`."""
+        return (
+            self.text[start : start + 3] == "one" and _PRONOUN.search(self.text, max(0, start - 24), start) is not None
+        )
 
     def _is_name(self, numeral: Numeral, group: str) -> bool:
         """Whether a number without a unit is a name: of a table, a day of a trial, a model."""

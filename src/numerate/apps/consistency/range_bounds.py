@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from numerate.apps.consistency.quantities import Quantity, Sentence
     from numerate.apps.findings import Finding
 
-__all__ = ["BOUND_WORDS", "centre_outside", "descending", "impossible_values"]
+__all__ = ["BOUND_WORDS", "centre_outside", "descending", "impossible_values", "mean_elsewhere"]
 
 _VALUE = COUNT + MONEY + UNIT + PERCENT
 _A, _B, _X = slot("a", _VALUE), slot("b", _VALUE), slot("x", _VALUE)
 BOUND_WORDS = (
-    "p-value", "P-value", "robability", "orrelation", "ensitivity", "pecificity", "ccuracy", "urnout", "umidity", "urity",
-    " rate ", "aturation", "lood pressure", " BP ", " pH ", "arket share", "R²", "AUC",
+    "p-value", "P-value", "robability", "orrelation", "ensitivity", "pecificity", "ccuracy", "urnout", "umidity",
+    "urity",    " rate ", "aturation", "lood pressure", " BP ", " pH ", "arket share", "R²", "AUC",
 )  # fmt: skip
 _IS = r"(?: (?:of|is|was|were|are|reached|at|=)|:| ?=)+ (?:only |just |about |a |an )?"
 _UNIT_INTERVAL = re.compile(
@@ -32,12 +32,19 @@ _WHOLE = re.compile(
     r"|mortality|completion|detection|approval|graduation|retention|dropout|fatality) rate|(?:oxygen )?saturation"
     rf"|market share)(?: (?:in|for|of|at) [a-z ]{{1,24}}?)?{_IS}{slot('q', PERCENT)}"
 )
-_PRESSURE = re.compile(rf"\b(?:blood pressure|bp)(?: [a-z]+){{0,3}}?{_IS}{slot('a', COUNT + UNIT)} ?/ ?{slot('b', COUNT + UNIT)}")
-_ACID = re.compile(rf"\bph(?: value)?(?: (?:of|is|was)|:| ?=)? {slot('q', COUNT)}(?= ?[.,;)]|$| (?:and|at|for|with|in)\b)")
+_PRESSURE = re.compile(
+    rf"\b(?:blood pressure|bp)(?: [a-z]+){{0,3}}?{_IS}{slot('a', COUNT + UNIT)} ?/ ?{slot('b', COUNT + UNIT)}"
+)
+_ACID = re.compile(
+    rf"\bph(?: value)?(?: (?:of|is|was)|:| ?=)? {slot('q', COUNT)}(?= ?[.,;)]|$| (?:and|at|for|with|in)\b)"
+)
 _RANGE = rf"{_A}(?: ?(?:–|—|-) ?| to | and ){_B}"
 _MEAN = r"\b(?:mean|median|averag(?:e|es|ed|ing)|mode)(?: [a-z]+){0,3}?(?: (?:of|was|is|at|being)|:| ?=)? "
 _CENTRES = (
-    re.compile(rf"(?:\bfrom |\bbetween |\baged |\bages |\b[a-z]+ of |\(|: |\b[a-z]+ ){_RANGE}[^.;\ue000-\uf8ff]{{0,30}}?{_MEAN}{_X}"),
+    re.compile(
+        rf"(?:\bfrom |\bbetween |\baged |\bages |\b[a-z]+ of |\(|: "
+        rf"|\b[a-z]+ ){_RANGE}[^.;\ue000-\uf8ff]{{0,30}}?{_MEAN}{_X}"
+    ),
     re.compile(rf"{_MEAN}{_X}(?: [a-z]+){{0,3}}? ?(?:\(|,|;|with|and)[^.;\ue000-\uf8ff]{{0,25}}?{_RANGE}"),
 )
 _NOT_CENTRE = re.compile(
@@ -46,7 +53,7 @@ _NOT_CENTRE = re.compile(
 )
 _PLURALS = (
     r"(?:humidit(?:y|ies)|temperatures?|voltages?|speeds|pressures?|frequenc(?:y|ies)|wavelengths?|concentrations?|levels"
-    r"|depths|altitudes|heights|weights|lengths|distances|sizes|ages|prices|doses|currents)"
+    r"|depths|altitudes|heights|weights|lengths|distances|sizes|ages|prices|doses|currents|powers|capacities|diameters|widths|volumes|angles|durations|sizes|weights)"
 )
 _DESCENDING = re.compile(rf"\b{_PLURALS} (?:of|from|between|in the range of) {_A}(?: to | and | ?[–—-] ?){_B}")
 _FALLING = re.compile(
@@ -102,6 +109,27 @@ def centre_outside(sentence: Sentence) -> Iterator[Finding]:
 
 
 _GOES_ON = re.compile(r" ?(?:to|–|—|-|and) ?[\ue000-\ue009]")
+
+
+_ONE_RANGE = re.compile(rf"\b(?:rang(?:e|es|ed|ing) )?(?:from|between) {_A} (?:to|and) {_B}")
+_ONE_MEAN = re.compile(rf"{_MEAN}{_X}")
+
+
+def mean_elsewhere(sentence: Sentence) -> Iterator[Finding]:
+    """A sentence with one range and one mean of its kind, wherever they stand."""
+    skeleton = sentence.skeleton
+    if "rang" not in skeleton and "between" not in skeleton:
+        return
+    ranges, means = list(_ONE_RANGE.finditer(skeleton)), list(_ONE_MEAN.finditer(skeleton))
+    if len(ranges) != 1 or len(means) != 1 or _NOT_CENTRE.search(skeleton):
+        return
+    a, b, x = sentence.get(ranges[0], "a"), sentence.get(ranges[0], "b"), sentence.get(means[0], "x")
+    if not (_alike(a, x) and _alike(b, x)) or not a.value < b.value or x in (a, b) or a.value <= 0:
+        return
+    if a.value - a.half - x.half <= x.value <= b.value + b.half + x.half or not a.value / 3 < x.value < b.value * 3:
+        return
+    message = f"{x.text} lies outside of the range from {a.text} to {b.text}."
+    yield finding_at("range", x, message, others=[a, b], probability=0.85)
 
 
 def _is_and(sentence: Sentence, a: Quantity, b: Quantity) -> bool:

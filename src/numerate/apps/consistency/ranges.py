@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, matches, rules
 from numerate.apps.consistency.quantities import COUNT, DATED, MONEY, ORDINAL, PERCENT, UNIT, YEAR, slot
-from numerate.apps.consistency.range_bounds import BOUND_WORDS, centre_outside, descending, impossible_values
+from numerate.apps.consistency.range_bounds import (
+    BOUND_WORDS,
+    centre_outside,
+    descending,
+    impossible_values,
+    mean_elsewhere,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -241,7 +247,8 @@ class Ranges(Rule):
                 message = f"The range begins with {a.text}, which is after its end {b.text}."
                 yield finding_at("range", a, message, others=[b], probability=0.9)
         if "aver" in skeleton or "mean" in skeleton or "median" in skeleton or "avg" in skeleton:
-            yield from list(self._extremes(sentence)) or centre_outside(sentence)
+            found = list(self._extremes(sentence)) or list(centre_outside(sentence))
+            yield from found or mean_elsewhere(sentence)
         for match in (*_DAYS.finditer(skeleton), *_DASHED_DAYS.finditer(skeleton)) if DATED in skeleton else ():
             yield from self._days(sentence, match)
         if "rang" in skeleton or "iqr" in skeleton:

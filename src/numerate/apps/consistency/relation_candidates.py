@@ -56,7 +56,8 @@ _PAIRS = [
 _ENDS = [("initial", "final"), ("before", "after"), ("opening", "closing")]
 """Ends that have a difference, of which either may be the larger."""
 _CHANGE = re.compile(
-    r"\b(?:change|diff\w*|growth|years|duration|net|margin|delta|gd|\+/-|increase|drop|loss|gain|decrease|reduction)\b|%|Δ|±", re.IGNORECASE
+    r"\b(?:change|diff\w*|growth|years|duration|net|margin|delta|gd|\+/-|increase|drop|loss|gain|decrease|reduction)\b|%|Δ|±",
+    re.IGNORECASE,
 )
 _LENGTH = re.compile(
     r"\b(?:years?|duration|days|months|hours|length|age|difference|diff|change|range|spread|used|consumed|taken|drop|loss|gain|decrease|reduction|rise|fall)\b",
@@ -74,8 +75,12 @@ _DEDUCTED = re.compile(r"deduct|penalt|bonus|adjust", re.IGNORECASE)
 _PERCENT_OF = re.compile(r"(?:%|percent|share) of (?:n ?= ?)?(\d+)\b", re.IGNORECASE)
 _TOTAL = re.compile(r"\b(?:total|so far|to date|sum|overall|ytd)\b", re.IGNORECASE)
 _MEAN = re.compile(r"\b(?:average|mean|avg\.?)\b", re.IGNORECASE)
-_STOCK_START = re.compile(r"\b(?:opening|start\w*|begin\w*|initial|previous|before|old|brought forward)\b", re.IGNORECASE)
-_STOCK_END = re.compile(r"\b(?:closing|end\w*|final|current|after|now|balance|new|carried forward|stock)\b", re.IGNORECASE)
+_STOCK_START = re.compile(
+    r"\b(?:opening|start\w*|begin\w*|initial|previous|before|old|brought forward)\b", re.IGNORECASE
+)
+_STOCK_END = re.compile(
+    r"\b(?:closing|end\w*|final|current|after|now|balance|new|carried forward|stock)\b", re.IGNORECASE
+)
 _REDUCED = re.compile(r"\b(?:discount|rebate|reduction|off|loss|waste|shrinkage)\b", re.IGNORECASE)
 _RAISED = re.compile(r"\b(?:tax|vat|markup|mark-up|surcharge|interest|margin|increase|rise|raise)\b", re.IGNORECASE)
 _IN = re.compile(
@@ -92,8 +97,11 @@ _YEAR = re.compile(r"\b[12]\d{3}\b")
 _COUNTED = re.compile(r"\b(?:quantity|qty|count|units|hours|pieces|number|sold|items)\b", re.IGNORECASE)
 _PRICED = re.compile(r"\b(?:price|rate|cost|fee|wage|each|per)\b", re.IGNORECASE)
 _TO_PAY = re.compile(r"\b(?:amount|total|cost|revenue|sum|sales|pay|value|charge|subtotal)\b", re.IGNORECASE)
-_WHOLE = re.compile(r"\b(?:total|sum|all|points|pts|played|p|gp|games|matches|year|amount|overall|persons|people|members|size|staff|employees|pupils|students|population|both"
-    r"|combined|households?|votes|seats|headcount|gross|balance)\b", re.IGNORECASE)
+_WHOLE = re.compile(
+    r"\b(?:total|sum|all|points|pts|played|p|gp|games|matches|year|amount|overall|persons|people|members|size|staff|employees|pupils|students|population|both"
+    r"|combined|households?|votes|seats|headcount|gross|balance)\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,8 @@ _BEGUN = (
     "born",
     "Born",
     "founding",
+    "foundation",
+    "inauguration",
     "completion",
     "opening",
     "establishment",

@@ -121,7 +121,7 @@ def spans_of(sentence: Sentence) -> Iterator[Span]:
     if " later" in skeleton or " afterwards" in skeleton:
         for pattern in (_LATER, _LATER_BEHIND):
             for match in pattern.finditer(skeleton):
-                if not _BREAK.search(match["far"]):
+                if not _BREAK.search(_ELDERS.sub(" ", match["far"]) if pattern is _LATER else match["far"]):
                     yield Span(
                         sentence.get(match, "a"), sentence.get(match, "b"), sentence.get(match, "d"), match["far"]
                     )
@@ -137,6 +137,7 @@ def spans_of(sentence: Sentence) -> Iterator[Span]:
                 yield Span(a, b, d, match["far"])
 
 
+_ELDERS = re.compile(r"\b(?:the|his|her|their|its) (?:younger|older|elder|second|next|other|last)\b(?: one\b)?")
 _ELDER = re.compile(
     rf"\bborn(?: [a-z]+)? (?:in|on) {slot('a', _TIME)}(?P<far>{_GAP}{{0,60}}?){_D} (?:older"
     rf"|younger)\b(?P<far2>{_GAP}{{0,60}}?)"

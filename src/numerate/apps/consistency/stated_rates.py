@@ -1,4 +1,4 @@
-"""Quotients of a sentence: `1,260 visitors in 14 days, 90 a day`, `24, 31 and 29 points in three games, 28 per game`."""
+"""Quotients of a sentence: `1,260 visitors in 14 days, 90 a day`, `24, 31 and 29 in three games, 28 per game`."""
 
 from __future__ import annotations
 
@@ -19,16 +19,22 @@ __all__ = ["stated_rates"]
 
 _PER = re.compile(r"(?: [a-z'’-]+){0,3}? (?:per|an?|each|every|/) ?(?P<per>[a-z]{3,})\b")
 _NOUN = re.compile(r"(?:[ -](?P<first>[a-z'’-]+))?(?: (?P<second>[a-z'’-]+))?")
+_AMONG = re.compile(
+    r"\b(?:divid\w+|shar\w+|split\w*|distribut\w+)(?: [a-z]+){0,3} (?:among|between|by|across|over)(?: the| its"
+    r"| his| her| all)? $"
+)
 _SETS_APART = re.compile(
-    r"\b(?:than|compared|versus|vs|against|respectively|includ\w+|of (?:which|whom|them|these|those)|rose|fell|grew|more|less"
-    r"|fewer|another|further|at least|record|previous\w*|since|while|whereas|but|up to|from|limit|maximum|minimum|top|peak"
+    r"\b(?:than|compared|versus|vs|against|respectively|includ\w+|of (?:which|whom|them|these|those)|rose|fell"
+    r"|grew|more|less"
+    r"|fewer|another|further|at least|record|previous\w*|since|while|whereas|but|up to|from|limit|maximum"
+    r"|minimum|top|peak"
     r"|usual\w*|normal\w*|expect\w*|plan\w*|other|twice|target|capacity|first|last|best|only|between|plus|interest|tax"
     r"|wage|salary|minimum|remaining|extra|discount|by [\ue000-\ue009])\b|%|[×±]"
 )
 
 
 def stated_rates(sentence: Sentence) -> Iterator[Finding]:
-    """One number per thing, the number of things, and the number of all, or a list of numbers with one for each thing."""
+    """One number per thing, the number of things, and the number of all, or a list with one number for each thing."""
     values = values_of(sentence)
     if not 3 <= len(values) <= 9:
         return
@@ -66,9 +72,13 @@ def _is_counted(sentence: Sentence, quantity: Quantity, per: str) -> bool:
     """Whether a number counts the things of `per`: 14 days of `a day`, three games of `per game`."""
     if quantity.unit is not None:
         return UNITS.get(per) == quantity.unit or UNITS.get(per + "s") == quantity.unit
+    if _AMONG.search(context_of(sentence, quantity)[0]):
+        return True
     match = _NOUN.match(context_of(sentence, quantity)[1])
     stem = per[:-1] if per.endswith("y") else per
-    return match is not None and any((word or "").startswith(stem) and len(word) < len(per) + 4 for word in match.groups())
+    return match is not None and any(
+        (word or "").startswith(stem) and len(word) < len(per) + 4 for word in match.groups()
+    )
 
 
 def _is_kin(one: Quantity, other: Quantity) -> bool:

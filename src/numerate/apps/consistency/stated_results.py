@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
+import statistics
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
@@ -24,28 +25,40 @@ __all__ = ["stated_mean", "stated_results"]
 
 MOST_TERMS = 7
 _ALL = re.compile(
-    r"\b(?:total\w*|in all|altogether|overall|combined|together|sum|all told|add(?:s|ed|ing)? up|amount\w* to|com(?:es?|ing) to"
-    r"|came to|mak(?:es?|ing)|giv(?:es?|ing)|gave|bring\w*|which (?:is|are|makes?|gives?)|so|thus|therefore|hence|yielding"
-    r"|result\w* in|for an? (?:[a-z'’-]+ ){1,4}of|for (?:[a-z]+ ){1,3}of|i\.e\.,?|that is,?|equals|=)(?: [a-z'’-]+){0,5}[:,]? ?$"
+    r"(?:\b|(?=, or))(?:total\w*|in all|altogether|overall|combined|together|sum|all told|add(?:s|ed|ing)? up"
+    r"|amount\w* to|com(?:es?|ing) to"
+    r"|came to|mak(?:es?|ing)|giv(?:es?|ing)|gave|bring\w*|which (?:makes?|gives?)|so|thus|therefore"
+    r"|hence|yielding"
+    r"|result\w* in|for an? (?:[a-z'’-]+ ){1,4}of|for (?:[a-z]+ ){1,3}of|i\.e\.,?|that is,?|, or|equals"
+    r"|=)(?: [a-z'’-]+){0,5}[:,]? ?$"
 )
+_WHICH_IS = re.compile(r",? which (?:is|are) (?:an? |exactly )?$")
 _ALL_BEHIND = re.compile(
-    r"(?: [a-z'’-]+){0,4}? (?:in all|in total|altogether|all told|combined|overall|together|as a whole)(?=[.,;)]|$| (?:for|over|on)\b)"
+    r"(?: [a-z'’-]+){0,4}? (?:in all|in total|altogether|all told|combined|overall|together|as a whole)(?=[.,;)]"
+    r"|$| (?:for|over|on)\b)"
 )
 _LEFT = re.compile(
-    r"\b(?:leav(?:es?|ing)|left|remain(?:s|ed|ing)?|so|thus|therefore|hence|net|which leaves|still|rest|difference|keeps?|kept"
+    r"\b(?:leav(?:es?|ing)|left|remain(?:s|ed|ing)?|so|thus|therefore|hence|net|which leaves|still|rest"
+    r"|difference|keeps?|kept"
     r"|other|surplus|change)(?: [a-z'’-]+){0,4} ?$"
 )
 _LEFT_BEHIND = re.compile(
-    r"(?: [a-z'’-]+){0,3}? (?:left|free|remain(?:s|ed|ing)?|spare|unused|unsold|empty|vacant|available|to go|outstanding|missing"
+    r"(?: [a-z'’-]+){0,3}? (?:left|free|remain(?:s|ed|ing)?|spare|unused|unsold|empty|vacant|available|to go"
+    r"|outstanding|missing"
     r"|over|short|unpaid|open)(?=[.,;)]|$| (?:for|to|at|by|after|until)\b)"
 )
 _MEAN = re.compile(r"\b(?:averag(?:e|es|ed|ing)|mean)(?: [a-z'’-]+){0,4}[:,]? ?$")
 _APART = re.compile(
-    r"\b(?:per|each|every|than|compared|versus|vs|against|between|respectively|includ\w+|among|of (?:which|whom|them|these"
-    r"|those|it|that)|out of|rose|fell|grew|rank\w*|aged|times|more|another|further|at least|record|previous\w*|since|ago"
-    r"|ratio|beat|won|lost|led|margin|from [\ue000-\ue009]|while|whereas|but|or|if|up|down|twice|half|both|most|once|target|limit|maximum"
-    r"|minimum|about|some|expect\w*|plan\w*|forecast|wide|long|high|deep|tall|length|width|by [\ue000-\ue009]|averag\w*|mean)\b|%|[×±]|\d ?[-–/] ?\d|\bare prime|\bso (?:is|are|do|does|did)\b"
+    r"\b(?:per|each|every|than|compared|versus|vs|against|between|respectively|includ\w+|among|of (?:which|whom"
+    r"|them|these"
+    r"|those|it|that)|out of|rose|fell|grew|rank\w*|aged|times|more|another|further|at least|record|previous\w*"
+    r"|since|ago"
+    r"|ratio|beat|won|lost|led|margin|from [\ue000-\ue009]|while|whereas|but|or|if|up|down|twice|half|both|most"
+    r"|once|target|limit|maximum"
+    r"|minimum|about|some|expect\w*|plan\w*|forecast|wide|long|high|deep|tall|length|width|by [\ue000-\ue009]"
+    r"|averag\w*|mean)\b|%|[×±]|\d ?[-–/] ?\d|\bare prime|\bso (?:is|are|do|does|did)\b"
 )
+_OR = re.compile(r", or\b|\bby\b")
 _LIST = re.compile(r",|\band\b|;|:|–|—|\bplus\b|\bwith\b|\bin addition to\b|\+|\bwhile\b")
 
 
@@ -79,19 +92,24 @@ def stated_results(sentence: Sentence) -> Iterator[Finding]:
         return
     terms, z = found
     lead, behind = _lead(sentence, z), context_of(sentence, z)[1]
-    is_all = _ALL.search(lead) is not None or _ALL_BEHIND.match(behind) is not None
+    is_all = (
+        _ALL.search(lead) is not None or _WHICH_IS.search(lead) is not None or _ALL_BEHIND.match(behind) is not None
+    )
     is_left = _LEFT.search(lead) is not None or _LEFT_BEHIND.match(behind) is not None
     if not (is_all or is_left) or _MEAN.search(lead):
         return
     first = sentence.skeleton.find(chr(0xE100 + sentence.quantities.index(terms[0])))
     words = sentence.skeleton[first:]
-    is_apart = _APART.search(words[: words.rfind(chr(0xE100 + sentence.quantities.index(z)))] + " " + behind[:12].replace(" by", " "))
+    words = words[: words.rfind(chr(0xE100 + sentence.quantities.index(terms[-1])))]
+    is_apart = _APART.search(f"{words} {_OR.sub(' ', lead)} {behind[:12]}") is not None
     slack = blur_of(z) + 1.7 * math.sqrt(sum(blur_of(each) ** 2 for each in terms))
     if _any_holds(terms, z, slack):
         return
     largest = max(terms, key=lambda each: each.value)
     if is_left and largest is terms[0]:
         real = largest.value - sum(each.value for each in terms[1:])
+        if z.unit is None and _nouns_differ(sentence, largest, z) and not is_typo(z, real):
+            return
         if real > 0 and 0.5 < z.value / real < 2 and z.value < largest.value and (not is_apart or is_typo(z, real)):
             told = " - ".join(plain(each.value) for each in terms)
             message = f"{told} = {plain(real)}, not {z.text}."
@@ -106,6 +124,15 @@ def stated_results(sentence: Sentence) -> Iterator[Finding]:
         told = " + ".join(plain(each.value) for each in terms)
         message = f"{told} = {plain(whole)}, not {z.text}."
         yield finding_at("sum", z, message, meant=whole, others=terms, probability=0.85)
+
+
+def _nouns_differ(sentence: Sentence, one: Quantity, other: Quantity) -> bool:
+    """Whether two counts are of things with different names: 46 rounds, 23 games."""
+    nouns = [_THING.match(context_of(sentence, each)[1]) for each in (one, other)]
+    return all(nouns) and nouns[0][1][:4] != nouns[1][1][:4]  # type: ignore[index]
+
+
+_THING = re.compile(r" ([a-z]{3,}s)\b")
 
 
 def _any_holds(terms: list[Quantity], z: Quantity, slack: float) -> bool:
@@ -123,7 +150,8 @@ def _any_holds(terms: list[Quantity], z: Quantity, slack: float) -> bool:
 
 _NOT_MEAN = re.compile(
     r"\b(?:than|compared|versus|against|national|annual|previous\w*|respectively|weighted|season|career|league|record|below"
-    r"|above|while|whereas|but|per cent|total\w*|median|rose|fell|increase\w*|decrease\w*|sd|deviation|between|range\w*|from"
+    r"|above|while|whereas|but|per cent|total\w*|median|rose|fell|increase\w*|decrease\w*|sd|deviation|between"
+    r"|range\w*|from"
     r"|over the|long-term|usual|standard|although|though)\b|±|%"
 )
 
@@ -156,10 +184,14 @@ def stated_mean(sentence: Sentence) -> Iterator[Finding]:
     slack += z.half if z.half < 0.5 else 0.5
     if abs(z.value - mean) <= slack or not (low <= z.value <= high or 0.8 < z.value / mean < 1.25) or high > 5 * low:
         return
-    middle = sorted(each.value for each in terms)
-    if any(abs(z.value - each) <= z.half for each in (middle[len(terms) // 2], middle[(len(terms) - 1) // 2])):
+    if abs(z.value - statistics.median(each.value for each in terms)) <= z.half:
         return
     told = ", ".join(each.text for each in terms)
     yield finding_at(
-        "average", z, f"The average of {told} is {plain(mean)}, not {z.text}.", meant=mean, others=terms, probability=0.86
+        "average",
+        z,
+        f"The average of {told} is {plain(mean)}, not {z.text}.",
+        meant=mean,
+        others=terms,
+        probability=0.86,
     )

@@ -125,6 +125,7 @@ _SAME_PLACE = re.compile(
     rf" (?:are|were"
     rf"|work|live|went|came|voted))? (?P=how) "
 )
+_VOTED = re.compile(r"\b(?:in favou?r|for|against|yes|no)\b")
 _SLOT = re.compile("[\ue000-\ue009][\ue100-\uf8ff]")
 _PLACE = re.compile(r"(?: (?:are|were|came|come|live|lived|work|worked|is|was))? (from|in|at) ")
 _NEGATED = re.compile(r"\b(?:in|un|im|non-?|dis|ir|not )([a-z]{4,})\b")
@@ -183,18 +184,23 @@ class Sums(Rule):
         skeleton = sentence.skeleton
         if sum(skeleton.count(each) for each in _NUMBER) < 3:
             return
+        found: list[Finding] = []
         for each in totals_of(sentence):
             if not each.certain and not _exclusive(each.named, each.head):
                 continue
             most = each.how == "most"
             if most and sum(part.value for part in each.parts) <= each.total.value:
                 continue
-            yield from self._sum(sentence, each.total, each.parts, each.words, each.named, each.how == "behind")
+            found += self._sum(sentence, each.total, each.parts, each.words, each.named, each.how == "behind")
         for closed in _CLOSED:
-            yield from closed(sentence)
+            if not found:
+                found += closed(sentence)
+        yield from found
         for match in matches(skeleton, _AFTER + _BEFORE):
             yield from self._equal(sentence, match)
         for match in matches(skeleton, _OPPOSED):
+            if _VOTED.search(match[0][: match.start("parts") - match.start()]):
+                continue  # `14 voted in favour, nine against and two abstained`
             if _exclusive(match["parts"], match[0][: match.start("parts") - match.start()]):
                 yield from self._equal(sentence, match)
         for match in matches(skeleton, _AT_MOST):
@@ -228,7 +234,9 @@ class Sums(Rule):
         slack *= scale
         if abs(whole - total.value) <= slack or (total.hedge == "over" and whole > total.value):
             return
-        if _another_sum(sentence, total, parts, scale) or (whole < total.value and _has_more_parts(sentence, len(parts))):
+        if _another_sum(sentence, total, parts, scale) or (
+            whole < total.value and _has_more_parts(sentence, len(parts))
+        ):
             return
         terms = " + ".join(plain(part.value) for part in parts)
         message = f"{terms} = {plain(whole)}, not {total.text}."

@@ -61,7 +61,8 @@ _WHAT: dict[str, tuple[str, frozenset[str], str]] = {
         frozenset({"length", "time", "speed", "angle"}), "a distance",
     ),
     "heated": (
-        r"\b(?:heated|cooled|warmed|boils|melts|freezes|melted|boiled|baked?|frozen|chilled)(?: (?:to|at))+ ",
+        r"\b(?:(?:pre)?heat(?:ed|ing|s)?(?: [a-z]+){0,3} to |heated|cooled|warmed|boils|melts|freezes|melted"
+        r"|boiled|baked?|frozen|chilled)(?:(?<= )|(?: (?:to|at))+ )",
         frozenset({"temperature", "energy", "angle", "pressure"}), "a temperature",
     ),
     "stands": (r"\b(?:stands|stood) (?=[^ ]+ (?:tall|high)\b)", frozenset({"length"}), "a height"),
@@ -72,7 +73,8 @@ _WHAT: dict[str, tuple[str, frozenset[str], str]] = {
     ),
     "took": (
         r"\b(?:flight|journey|trip|drive|race|game|meeting|voyage|ride|construction|concert|lecture|hike|walk|crossing|hearing"
-        r"|operation|procedure|exam|session|recovery|commute|climb|tour|ascent|repair|installation|delivery) (?:took|takes) ",
+        r"|operation|procedure|exam|session|recovery|commute|climb|tour|ascent|repair|installation"
+        r"|delivery) (?:took|takes) ",
         frozenset({"time", "volume", "energy", "mass"}), "a duration",
     ),
     "drank": (r"\b(?:drank|drinks?|drinking|poured|pour) ", frozenset({"volume", "mass", "energy"}), "a volume"),
@@ -96,7 +98,8 @@ _WHAT: dict[str, tuple[str, frozenset[str], str]] = {
     ),
     "event": (
         r"\b(?:concert|lecture|meeting|film|speech|show|war|match|ceremony|course|treatment|exam|lesson|strike|storm"
-        r"|interview|operation|surgery|conference|festival|flight|journey|trip|drive|game|ride|session|hearing|holiday) last(?:ed|s) (?:for )?",
+        r"|interview|operation|surgery|conference|festival|flight|journey|trip|drive|game|ride|session|hearing"
+        r"|holiday) last(?:ed|s) (?:for )?",
         frozenset({"time"}), "a duration",
     ),
     "lasted": (r"\blast(?:ed|s) (?:for )?", frozenset({"time", "length"}), "a duration"),
@@ -116,13 +119,16 @@ _STEMS = (
     "wingspan", "thickness", "depth", "speed", "velocity", "area", "volume", "temperature", "duration", "time ",
     "lasted ", "lasts ", "spans ", "spanned ", "stretches ", "runs ", "extends ",
     "ran ", "walked ", "drove ", "drives ", "flew ", "travel", "swam ", "cycled ", "hiked ",
-    "jogged ", "rowed ", "sailed ", "marched ", "heated ", "cooled ", "warmed ", "boil", "melt", "freezes ",
+    "jogged ", "rowed ", "sailed ", "marched ", "heat", "cooled ", "warmed ", "boil", "melt", "freezes ",
     "bake", "frozen ",
-    "chilled ", "given", "add", "took ", "takes ", "drank ", "drink", "pour", "wind", "stands ", "stood ", "hold", "held", "contains ",
+    "chilled ", "given", "add",
+    "took ", "takes ", "drank ", "drink", "pour", "wind", "stands ", "stood ", "hold", "held", "contains ",
     "output", "pressure", "voltage", "frequency", "capacity", "rainfall", "precipitation", "snowfall",
 )  # fmt: skip
 _WORDS = (
-    *(each.strip() for each in _STEMS), "take", "tall", "long", "wide", "deep", "high", "thick", "heavy", " of ",
+    *(each.strip() for each in _STEMS), "take", "tall", "long", "wide", "deep", "high", "thick", "heavy",
+    "°c of", "°f of", "km/h of",
+    "mph of", "hz of", " v of", "volts of", "degrees of",
 )  # fmt: skip
 _ADJECTIVES = {
     "tall": (_LENGTH, "a height"), "long": (frozenset({"length", "time", "data", "angle"}), "a length"),
@@ -146,8 +152,10 @@ _TAKES = re.compile(
     r"|travel|cross|climb|build|arrive)\b"
 )
 _AMOUNT = re.compile(
-    rf"{slot('q', UNIT)} of (?:saline|water|milk|beer|wine|juice|tea|coffee|oil|fuel|blood|petrol|diesel|flour|rice|sugar|butter"
-    r"|salt|cement|sand|stock|broth|cream|plasma|glucose|ethanol|solution|honey|cheese|chocolate|vinegar)\b(?! (?:column|bath))"
+    rf"{slot('q', UNIT)} of (?:saline|water|milk|beer|wine|juice|tea|coffee|oil|fuel|blood|petrol|diesel|flour"
+    rf"|rice|sugar|butter"
+    r"|salt|cement|sand|stock|broth|cream|plasma|glucose|ethanol|solution|honey|cheese|chocolate"
+    r"|vinegar)\b(?! (?:column|bath))"
 )
 _IN_LENGTH = re.compile(rf"{slot('q', UNIT)} in (?P<what>{'|'.join(_MEASURES)})\b")
 

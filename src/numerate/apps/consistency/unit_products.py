@@ -1,4 +1,4 @@
-"""Products that the units tell: `12 V across 4 Ω drive 2 A`, `5 mg/kg for 60 kg are 350 mg`, `12 a minute, 7,200 an hour`.
+"""Products that the units tell: `12 V across 4 Ω drive 2 A`, `5 mg/kg for 60 kg are 350 mg`, `$950 a month`.
 
 Where one of three quantities measures the product of what the others measure, no other words are needed to know the
 relation; the words only tell whether a number is a limit or belongs to something else.
@@ -49,9 +49,11 @@ _ADVERBS = {
     "annually": "year",
 }  # fmt: skip
 _SAME = re.compile(
-    r"^(?:,|;| –| —| -)? ?(?:and )?(?:or|i\.e\.,?|that is,?|which is|which are|which makes?|that’s|that's|making|=|so|equal to"
+    r"^(?:,|;| –| —| -)? ?(?:and )?(?:or|i\.e\.,?|that is,?|which is|which are|which makes?|that’s|that's|making"
+    r"|=|so|equal to"
     r"|equals|equivalent to|this is|it is|giving|amounting to|for a total of|corresponding to|meaning|translating into"
-    r"|which (?:comes|works out|adds up|amounts|translates|corresponds) (?:to|at|into)|it makes|or about)\b|^[,:]? ?[(=]"
+    r"|which (?:comes|works out|adds up|amounts|translates|corresponds) (?:to|at|into)|it makes|or about)\b"
+    r"|^[,:]? ?[(=]"
 )
 
 
@@ -104,9 +106,7 @@ def _unit_of(sentence: Sentence, quantity: Quantity) -> str | None:
     return None
 
 
-def _rated(
-    rate: tuple[Quantity, str], number: tuple[Quantity, str], total: tuple[Quantity, str]
-) -> float | None:
+def _rated(rate: tuple[Quantity, str], number: tuple[Quantity, str], total: tuple[Quantity, str]) -> float | None:
     """`5 mg/kg` of 60 kg, in the unit of the total."""
     whole, mark, part = rate[1].partition("/")
     if not mark or "/" in part or "(" in part or "^" in part or number[1] == total[1] or total[1] == part:
