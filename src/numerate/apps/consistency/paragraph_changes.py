@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
 __all__ = ["paragraph_changes"]
 
-_UP = r"rose|risen|ris(?:e|es|ing)|grew|grown|grow(?:s|th|ing)?|up|increas\w+|gain\w*|climb\w*|jump\w*|surg\w+|higher|more|dearer|soar\w*|expand\w*|add(?:ed|ing)?|improv\w+|hike\w*|leap\w*"
-_DOWN = r"fell|fall(?:s|en|ing)?|down|decreas\w+|declin\w+|drop\w*|lower\w*|less|fewer|cheaper|reduc\w+|cut|lost|loss|shrank|shrunk|slid|slip\w*|plung\w+|tumbl\w+|sank|shed|off|saving|saved?|contract\w*"
+_UP = r"rose|risen|ris(?:e|es|ing)|grew|grown|grow(?:s|th|ing)?|up|increas\w+|gain\w*|climb\w*|jump\w*|surg\w+|dearer|soar\w*|expand\w*|add(?:ed|ing)?|improv\w+|hike\w*|leap\w*"
+_DOWN = r"fell|fall(?:s|en|ing)?|down|decreas\w+|declin\w+|drop\w*|lowered|cheaper|reduc\w+|cut|lost|loss|shrank|shrunk|slid|slip\w*|plung\w+|tumbl\w+|sank|shed|off|saving|saved?"
 _WORD = re.compile(rf"\b(?:(?P<up>{_UP})|(?P<down>{_DOWN}))\b")
+_BEHIND = re.compile(r"^ (?:(?P<up>more|higher|above|dearer)|(?P<down>less|fewer|lower|below|cheaper))\b")
 _POINTS = re.compile(r"^[ -](?:percentage[ -])?points?\b|^ (?:basis points|bps?)\b|^ ?pp\b|^ p\.p\.")
 _BASIS = re.compile(r"^ (?:basis points|bps?)\b")
 _FACTORS = {
@@ -83,15 +84,16 @@ def _points(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding]
 def _percents(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding]:
     """A change in per cent and the two values of one kind beside it, whichever comes first."""
     for p in percents:
-        around = paragraph.lead(p) + "\ue000" + paragraph.tail(p)[:40]
-        word = _WORD.search(around) or _WORD.search(paragraph.upto(p))
+        tail = paragraph.tail(p)
+        words = _BEHIND.match(tail), *reversed(list(_WORD.finditer(paragraph.lead(p)))), _WORD.search(tail[:40])
+        word = next((each for each in (*words, *reversed(list(_WORD.finditer(paragraph.upto(p))))) if each), None)
         if word is None or p.hedge or p.value <= 0:
             continue
         here = paragraph.place(p)
         near = [
             each
             for each in paragraph.values
-            if each.group in ("plain", "money", "unit") and each.value > 0 and abs(paragraph.place(each) - here) <= 1
+            if each.group in ("plain", "money", "unit") and each.value > 0 and not _is_year(each) and abs(paragraph.place(each) - here) <= 1
         ]
         pairs = [
             (one, other)
@@ -123,8 +125,8 @@ def _percents(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Findin
             share = abs(new.value / old.value - 1)
             factor = 1 + p.value if is_up else 1 - p.value
             hundred = replace(p, value=100 * p.value, step=200 * p.half)
-            tries = [(slip_bits(hundred, 100 * share), p, share, old, new)] if abs(share - p.value) > 3 * p.half else []
-            if factor > 0 and (word["up"] or word["down"]):
+            tries = [(slip_bits(hundred, 100 * share), p, share, old, new)] if abs(share - p.value) > max(3 * p.half, 0.04 * share) else []
+            if factor > 0 and len(pairs) <= 3 and len(rest) < 1:
                 # One of the two values may be the wrong one, and then it may lie on the wrong side.
                 first, second = (one, other)
                 if re.search(r"\bfrom\b|than|compared|against|previous|earlier|before", words):
@@ -145,6 +147,11 @@ def _percents(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Findin
                 message = f"With a change of {p.text}, it would be {plain(real)}, not {wrong.text}."
             others = [each for each in (p, old, new) if each is not wrong]
             yield finding_at("percent", wrong, message, meant=real, others=others, probability=0.85)
+
+
+def _is_year(quantity: Quantity) -> bool:
+    """Whether a number may be a year, or has a fraction as prices of bonds have."""
+    return (quantity.unit is None and 1900 <= quantity.value <= 2100 and quantity.text.isdecimal()) or "/" in quantity.text
 
 
 def _holds(paragraph: Paragraph, one: Quantity, other: Quantity, p: Quantity, is_up: bool | None = None) -> bool:

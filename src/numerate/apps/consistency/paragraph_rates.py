@@ -126,7 +126,8 @@ def paragraph_rates(paragraph: Paragraph) -> Iterator[Finding]:
             )
             bits, wrong, real = max(tries, key=lambda each: each[0])
             ratio = whole / (count * r.value)
-            if not bits and not (fit >= 5 and result and 0.5 < ratio < 2):
+            is_together = paragraph.place(n) == paragraph.place(a) == paragraph.place(r)
+            if not bits and not (fit >= 5 and result and is_together and 0.5 < ratio < 2):
                 continue
             if wrong is r and not bits:
                 wrong, real = (a, count * r.value / scale) if a.start > r.start else (r, whole / count)

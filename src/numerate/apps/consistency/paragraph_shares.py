@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["paragraph_shares"]
 
 _REST = re.compile(
-    r"\b(?:remaining|rest|others?|remainder|balance|leaving|leaves|which leaves)(?:,? [a-z'’-]+){0,4}[ ,:–—(]*$"
+    r"\b(?:remaining|rest|(?<!and )(?<!all )(?<!some )others?|remainder|balance|leaving|leaves|which leaves)(?:,? [a-z'’-]+){0,4}[ ,:–—(]*$"
 )
 _SEVERAL = re.compile(
     r"more than one|multiple|several|both|overlap\w*|at least one|all that apply|not add|as many as|each could|of (?:these|them|those)\b|of the (?:remaining|rest)"
