@@ -59,7 +59,7 @@ def _compared(one: Quantity, other: Quantity, words: str) -> Iterator[Finding]:
         reals = tuple(each * 1000 if one.unit == "cal" else each / 1000 for each in reals)
     if not reals or one.value <= 0 or other.value <= 0:
         return
-    if any(abs(each - other.value) <= 0.03 * abs(each) + other.slack + one.half * abs(each / one.value) for each in reals):
+    if any(abs(each - other.value) <= 0.03 * abs(each) + min(other.slack, 0.04 * other.value + other.half) + one.half * abs(each / one.value) for each in reals):
         return
     bits = 4.0 + max(slip_bits(other, round(each / (2 * other.half)) * 2 * other.half) for each in reals)
     bits += 3.0 if 0.8 < other.value / reals[0] < 1.25 else 0.0

@@ -24,17 +24,21 @@ _UP = r"rose|risen|ris(?:e|es|ing)|grew|grown|grow(?:s|th|ing)?|up|increas\w+|ga
 _DOWN = r"fell|fall(?:s|en|ing)?|down|decreas\w+|declin\w+|drop\w*|lowered|cheaper|reduc\w+|cut|lost|loss|shrank|shrunk|slid|slip\w*|plung\w+|tumbl\w+|sank|shed|off|saving|saved?"
 _WORD = re.compile(rf"\b(?:(?P<up>{_UP})|(?P<down>{_DOWN}))\b")
 _BEHIND = re.compile(r"^ (?:(?P<up>more|higher|above|dearer)|(?P<down>less|fewer|lower|below|cheaper))\b")
+_MORE = re.compile(r"\b(?:more|higher|above|less|fewer|lower|below)\b")
 _POINTS = re.compile(r"^[ -](?:percentage[ -])?points?\b|^ (?:basis points|bps?)\b|^ ?pp\b|^ p\.p\.")
 _BASIS = re.compile(r"^ (?:basis points|bps?)\b")
 _FACTORS = {
     "doubl": 2.0, "twofold": 2.0, "two-fold": 2.0, "twice": 2.0, "tripl": 3.0, "trebl": 3.0, "threefold": 3.0, "three-fold": 3.0, "quadrupl": 4.0, "fourfold": 4.0,
     "four-fold": 4.0, "quintupl": 5.0, "fivefold": 5.0, "five-fold": 5.0, "tenfold": 10.0, "ten-fold": 10.0, "halv": 0.5,
 }  # fmt: skip
-_FACTOR = re.compile(rf"\b(?P<near>(?:more than|nearly|almost|roughly|about|over|around|practically|virtually|all but|not quite|just under|close to|as good as|at least|less than) )?(?:[a-z]+ )?(?P<word>{'|'.join(_FACTORS)})(?:ed|es|s|e|ing|led)?\b")
+_FACTOR = re.compile(rf"\b(?P<near>(?:more than|nearly|almost|roughly|about|over|around|practically|virtually|all but|not quite|just under|close to|as good as|at least|less than) )?(?:[a-z]+ )?(?P<word>{'|'.join(_FACTORS)})(?:ed|ing|led)?(?![a-z])")
 _FROM_TO = re.compile(r"\bfrom\b")
 _THEN_NOW = re.compile(r"\b(?:now|today|this (?:year|month|season|week|autumn|summer|winter|spring|quarter)|currently|to|at|stands?|reached|against|from|compared|than|after|was|were|then|last|year|ago|before|earlier|previous\w*|in)\b")
 _NOW = re.compile(r"\b(?:now|today|these days|this (?:year|month|season|week|summer|winter|autumn|spring))\b")
 _LEVEL = re.compile(r"\b(?:to|at|stood at|last (?:year|month|quarter|week)['’]s|previous|expected|forecast)(?: an?| about| around)? $")
+_CLOSED = re.compile(
+    r"\b(?:that is|that's|which is|i\.e\.|equals|equal to|an? (?:[a-z]+ )?(?:increase|decrease|rise|drop|fall|gain|decline|cut|jump|reduction|growth|saving|loss|change|improvement) of)(?: (?:just|only|some|almost))? $|\($"
+)
 _RELATED = re.compile(r"\b(?:of (?:which|whom|these|them|the total)|includ\w+|per|each|worth of|out of|target|limit|margin|share)\b")
 
 
@@ -43,7 +47,7 @@ def paragraph_changes(paragraph: Paragraph) -> Iterator[Finding]:
     percents = [each for each in paragraph.values if each.group == "percent"]
     if len(percents) > 1 and "point" in paragraph.lower:
         yield from _points(paragraph, percents)
-    if percents and _WORD.search(paragraph.lower):
+    if percents and (_WORD.search(paragraph.lower) or _MORE.search(paragraph.lower)):
         yield from _percents(paragraph, percents)
     match = _FACTOR.search(paragraph.lower)
     if match is not None:
@@ -104,6 +108,11 @@ def _percents(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Findin
         ]
         if not pairs or len(pairs) > 10:
             continue
+        if re.fullmatch(r",? (?:to|from) ", tail):
+            behind = next((each for each in paragraph.values if each.start >= p.end), None)
+            pairs = [pair for pair in pairs if behind in pair]
+            if not pairs:
+                continue
         is_up = word["up"] is not None
         held = [(one, other) for one, other in pairs if _holds(paragraph, one, other, p)]
         if _LEVEL.search(paragraph.lead(p)) or any(_holds(paragraph, one, other, p, is_up) for one, other in pairs):
@@ -118,6 +127,7 @@ def _percents(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Findin
             told = 2.0 if _THEN_NOW.search(words) else 0.0
             told += 1.0 if re.search(r"\b(?:from|compared (?:with|to)|against|previous year|year earlier|then|now)\b", words + paragraph.lead(one)[-24:]) else 0.0
             told += 3.0 if re.search(r"\bfrom (?:about |[a-z]+ )?[$€£]?$", paragraph.lead(one)) and re.search(r"\bto ", words) else 0.0
+            told += 2.0 if len(pairs) == 1 and _CLOSED.search(paragraph.lead(p)) else 0.0
             told += 2.0 if _NOW.search(words) else 0.0
             told -= 1.0 if any(one is a and other is b for a, b in held) else 0.0
             low, high = sorted((one, other), key=lambda each: each.value)
@@ -174,6 +184,7 @@ def _factors(paragraph: Paragraph) -> Iterator[Finding]:
         at = match.start() + paragraph.whole.offset
         if match["near"] or re.match(r" (?:as|the|room|time|rooms|or)\b|[- ](?:digit|figure)", paragraph.lower[match.end() : match.end() + 10]):
             continue
+        yield from _two_times(paragraph, match, at)
         for one, other in zip(quantities, quantities[1:], strict=False):
             if other.start < at - 90 or one.start > at + 90 or (one.group, one.unit) != (other.group, other.unit):
                 continue
@@ -193,3 +204,27 @@ def _factors(paragraph: Paragraph) -> Iterator[Finding]:
                 message = f"{match[0].strip()} from {one.text} would be {plain(real)}, not {other.text}."
                 yield finding_at("percent", other, message, meant=real, others=[one], probability=0.88)
             break
+
+
+def _two_times(paragraph: Paragraph, match: re.Match[str], at: int) -> Iterator[Finding]:
+    """`accidents have halved: there were 38 in 2021 and 29 last year`: the two values of the sentence, each with its time."""
+    place = next((paragraph.place(each) for each in paragraph.values if each.start > at), None)
+    values = [each for each in paragraph.values if paragraph.place(each) == place]
+    if len(values) != 2 or values[0].start < at or match["near"] or any(each.hedge for each in values):
+        return
+    one, other = values
+    words = paragraph.between(one, other) + paragraph.tail(other)
+    if (one.group, one.unit) != (other.group, other.unit) or one.group not in ("plain", "money", "unit") or min(one.value, other.value) <= 0:
+        return
+    if len(_TIME.findall(words)) < 2 or paragraph.upto(one).count(".") or _RELATED.search(words):
+        return
+    factor = _FACTORS[match["word"]]
+    if any(abs(ratio / factor - 1) <= 0.12 for ratio in (one.value / other.value, other.value / one.value)):
+        return
+    if 0.4 < max(one.value, other.value) / min(one.value, other.value) / max(factor, 1 / factor) < 2.5:
+        real = one.value * factor
+        message = f"{match[0].strip()} from {one.text} would be {plain(real)}, not {other.text}."
+        yield finding_at("percent", other, message, meant=real, others=[one], probability=0.85)
+
+
+_TIME = re.compile(r"\b(?:in (?:\d{4}|january|february|march|april|may|june|july|august|september|october|november|december|spring|summer|autumn|winter)|last (?:year|month|week|season|summer|winter)|now|today|this (?:year|month|week|season)|then|ago|before|earlier|later)\b")

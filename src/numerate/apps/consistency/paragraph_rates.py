@@ -24,12 +24,14 @@ _PER = re.compile(
     r"^(?:,? (?:for|on|in|and|with))?(?:[ -](?!(?:and|or|in|on|at|from|after|before|for|was|were|is|are)\b)[a-z'’]+){0,2}?(?: ?/ ?|,? (?:per|an?|each|every|for each|for every|to the|to an?|in an?|in each|in every|for an?|the|on each|by the) )"
     r"(?P<of>[a-z]+(?:[ -](?:kilomet\w+|met\w+|mile|foot|feet))?)"
 )
+_HELD = re.compile(r"(?:\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|twelve)) (?:[a-z]+ )?(?P<of>[a-z]{3,}s) (?:of|holding|containing) [$€£]?$")
 _EACH = re.compile(r"^(?:[ -][a-z'’]+){0,3}? (?:each|apiece|a piece|a head|per head)\b")
 _RATE_BEFORE = re.compile(r"\b(?:each|every)(?: (?:of (?:which|them|the) )?[a-z]+){0,4} (?:\w+ )?$")
 _RESULT = re.compile(
     r"\b(?:total\w*|in all|altogether|amounts?|amount\w* to|com(?:es?|ing) to|came to|mak(?:es?|ing)|made|giv(?:es?|ing)|so|thus|therefore|hence"
     r"|that is|that's|which is|i\.e\.|works? out|worked out|paid|pay|cost|costs|bill|owe\w*|charged|invoice\w*|earn\w*|average|averag\w+|mean|equals|sum|says|or|leaves|needs?|used)\b|=|≈"
 )
+_AVERAGE = re.compile(r"\b(?:averag\w+|mean|works? out|about)\b")
 _UNIT_NOUNS = {
     "h": "hour", "min": "minute", "d": "day", "week": "week", "month": "month", "year": "year", "kg": "kilo", "km": "kilometre", "L": "litre",
     "m^2": "square metre", "km^2": "square kilometre", "t": "tonne", "lb": "pound", "mi": "mile", "acre": "acre", "ha": "hectare", "s": "second",
@@ -66,7 +68,8 @@ def nouns_of(paragraph: Paragraph, quantity: Quantity) -> list[str]:
     if quantity.group == "unit" and quantity.unit in _UNIT_NOUNS:
         return [_UNIT_NOUNS[quantity.unit]]
     words = re.match(r"^[- ]?((?:[a-z'’-]+[ ]?){1,5})", paragraph.tail(quantity))
-    return [_stem(each) for each in re.split(r"[ -]", words[1]) if len(each) > 2] if words else []
+    found = [_stem(each) for each in re.split(r"[ -]", words[1]) if len(each) > 2] if words else []
+    return [] if found and found[0] in ("and", "for", "plus", "with", "from", "the", "but", "then") else found
 
 
 def _rates(paragraph: Paragraph) -> Iterator[_Rate]:
@@ -83,6 +86,8 @@ def _rates(paragraph: Paragraph) -> Iterator[_Rate]:
         match = _PER.match(tail)
         if match is not None and match["of"] not in ("same", "first", "last", "other", "two", "half", "few", "total", "whole", "bit", "rate"):
             yield _Rate(each, _stem(match["of"]))
+        elif (held := _HELD.search(paragraph.upto(each)[-40:])) is not None and each.group != "unit":
+            yield _Rate(each, _stem(held["of"]))
         elif _EACH.match(tail) or _RATE_BEFORE.search(paragraph.lead(each)):
             yield _Rate(each, "")
 
@@ -102,11 +107,12 @@ def paragraph_rates(paragraph: Paragraph) -> Iterator[Finding]:
         for n in values:
             if n is r or n.value <= 1 or n.group not in ("plain", "unit") or abs(paragraph.place(n) - paragraph.place(r)) > 2:
                 continue
-            fit, count = _fit(rate, n, stems[id(n)])
+            before = [_stem(each) for each in re.findall(r"[a-z]+", paragraph.lead(n, 24))[-2:]]
+            fit, count = _fit(rate, n, stems[id(n)], before)
             if not fit:
                 continue
             for a in values:
-                if a is n or a is r or a.value <= max(r.value, 0) or abs(paragraph.place(a) - paragraph.place(r)) > 2:
+                if a is n or a is r or a.value <= 0 or (a.value <= r.value and a.group != "unit") or abs(paragraph.place(a) - paragraph.place(r)) > 2:
                     continue
                 whole = _amount(rate, a, stems)
                 if whole is not None:
@@ -124,7 +130,8 @@ def paragraph_rates(paragraph: Paragraph) -> Iterator[Finding]:
                 (slip_bits(a, count * r.value / scale), a, count * r.value / scale),
                 (slip_bits(r, whole / count), r, whole / count),
             )
-            bits, wrong, real = max(tries, key=lambda each: each[0])
+            is_whole = r.group != "plain" or _AVERAGE.search(lead[1]) or abs(whole / count - round(whole / count)) < 1e-6
+            bits, wrong, real = max(tries[: 2 if is_whole else 1], key=lambda each: each[0])
             ratio = whole / (count * r.value)
             is_together = paragraph.place(n) == paragraph.place(a) == paragraph.place(r)
             if not bits and not (fit >= 5 and result and is_together and 0.5 < ratio < 2):
@@ -143,16 +150,17 @@ def paragraph_rates(paragraph: Paragraph) -> Iterator[Finding]:
             )
 
 
-def _fit(rate: _Rate, n: Quantity, nouns: list[str]) -> tuple[float, float]:
+def _fit(rate: _Rate, n: Quantity, nouns: list[str], before: list[str]) -> tuple[float, float]:
     """How well a count fits what a rate is for, and the count in the unit of the rate."""
     unit = rate.quantity.unit if rate.quantity.group == "unit" else None
     if n.group == "unit":
         bottom = unit.partition("/")[2] if unit and "/" in unit else next((u for u, name in _UNIT_NOUNS.items() if name == rate.per), None)
-        changed = converted(n.value, n.unit or "", bottom) if bottom and n.unit and "/" not in n.unit else ()
+        top = (n.unit or "").partition("/")[0]
+        changed = converted(n.value, top, bottom) if bottom and top else ()
         return (5.0, changed[0]) if changed else (0.0, 0.0)
     if n.value != int(n.value):
         return 0.0, 0.0
-    if rate.per and rate.per in nouns:
+    if rate.per and rate.per in (*nouns, *before):
         return 5.0, n.value
     if not rate.per and nouns and n.end <= rate.quantity.start and rate.quantity.start - n.end < 60:
         return 4.0, n.value
@@ -179,7 +187,9 @@ def _amount(rate: _Rate, a: Quantity, stems: dict[int, list[str]]) -> float | No
 
 def _is_right(value: float, r: Quantity, n: Quantity, count: float, a: Quantity, whole: float) -> bool:
     """Whether rate, count and total fit within rounding; `about` counts as one in twenty."""
-    relative = r.half / r.value + a.half / a.value + (n.half / n.value if n.group == "unit" and n.unit not in ("d", "week", "month", "year") and n.half < 0.5 else 0.0)
+    # A price or a count that comes first is exact; one that was computed is rounded.
+    is_exact = r.group in ("plain", "money") and (r.start < a.start or r.half < 0.5) and not r.hedge
+    relative = (0.0 if is_exact else r.half / r.value) + a.half / a.value + (n.half / n.value if n.group == "unit" and n.unit not in ("d", "week", "month", "year") and n.half < 0.5 else 0.0)
     if any(each.hedge for each in (r, a)):
         relative += 0.05
     relative = max(relative, 0.003)

@@ -32,6 +32,7 @@ _SHARE_CUE = re.compile(r"\b(?:turnout|share|rate|proportion|percentage|or|i\.e\
 _OTHER_SHARE = re.compile(
     r"\b(?:rose|fell|grew|up|down|increase\w*|decrease\w*|rise|drop|growth|gain|decline|more|less|fewer|compared|points?|confidence|ci|interest|discount|off|tax|vat|below|above)\b"
 )
+_THAT = re.compile(r"\b(?:that is|that's|this is|which is|that makes|making|i\.e\.|so|equals|equal to|in other words|corresponding to)(?: (?:about|just|only|some|a|an|roughly))* $")
 _FEE = re.compile(
     r"^(?: [a-z'’-]+){0,3}? (?:tips?|tax|vat|gst|discount|deposit|down ?payment|commission|fees?|surcharge|service(?: charge)?|gratuity|mark-?up|levy|rebate|duty|royalt(?:y|ies)|interest|premium|retainer|charge)\b[^.]{0,30}$"
 )
@@ -104,6 +105,12 @@ def _counted(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding
             near = 3.0 if paragraph.place(n) == paragraph.place(p) and _SHARE_CUE.search(lead) else 0.0
             bits = near + slip_bits(_hundredfold(p), 100 * n.value / whole.value)
             best = max(best or (0.0,), (bits, n.value / whole.value, n, whole), key=lambda each: each[0])  # type: ignore[assignment]
+        if not pairs and not held and _THAT.search(lead):
+            near = [(n, whole) for n, whole in numbers if all(abs(paragraph.place(each) - paragraph.place(p)) < 2 for each in (n, whole))]
+            for n, whole in near:
+                bits = 4.0 + slip_bits(_hundredfold(p), float(f"{100 * n.value / whole.value:.3g}")) - math.log2(len(near))
+                if bits > 10.0 - math.log2(len(near)):
+                    best = max(best or (0.0,), (bits, n.value / whole.value, n, whole), key=lambda each: each[0])  # type: ignore[assignment]
         for n in held[-1:]:
             wholes = [each for each in counts if each.end <= n.start and each.value > n.value]
             named = [each for each in wholes if _WHOLE.search(paragraph.lead(each)) or paragraph.place(each) < paragraph.place(n)]

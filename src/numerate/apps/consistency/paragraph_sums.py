@@ -33,7 +33,8 @@ _TOTAL = re.compile(
     r"|grand total|sum|adds? up|added up|adding up|com(?:es?|ing) to|came to|amount\w* to|brings?|bringing|brought"
     r"|the (?:whole )?(?:bill|lot))\b)(?:[ ,:]+[a-z$€£'’-]+){0,6}[ ,:=]*$"
 )
-_WEAK_TOTAL = re.compile(r"(?:\b(?:so|thus|therefore|hence|mak(?:es?|ing)|made|giv(?:es?|ing)|gave|that is|i\.e\.|equals?)|=)(?:[ ,:]+[a-z$€£'’-]+){0,5}[ ,:]*$")
+_THAT = re.compile(r"^(?:so |thus |all )?(?:that|this|which|it|together,? (?:that|this|they)) (?:all )?(?:gives?|makes?|made|comes?|came|brings?|brought|adds?|added|totals?|amounts?)\b")
+_WEAK_TOTAL = re.compile(r"(?:\b(?:so|thus|therefore|hence|mak(?:es?|ing)|made|giv(?:es?|ing)|gave|that is|i\.e\.|equals?|in other words|which means|meaning|works out)|=)(?:[ ,:]+[a-z$€£'’-]+){0,5}[ ,:]*$")
 _TOTAL_BEHIND = re.compile(
     r"^(?: [a-z'’-]+){0,4}? (?:in all|in total|altogether|all told|all in|combined|overall|together|between (?:them|us)|on board|aboard)\b"
 )
@@ -123,7 +124,10 @@ def _readings(
     before = [each for each in alike if each.end <= z.start and paragraph.place(each) >= here - 2]
     after = [each for each in alike if each.start >= z.end and paragraph.place(each) <= here + 1]
     runs = []
-    if cue or _is_owned(lead):
+    back = [each for each in before if paragraph.place(each) == here - 1]
+    if _THAT.match(paragraph.upto(z)) and len(back) > 2 and back == [each for each in before if paragraph.place(each) >= here - 1]:
+        cue = 9.0
+    if cue or _is_owned(lead) or len(before) > 2:
         runs += [before[at:] for at in range(len(before) - 1) if _begins(paragraph, before, at)]
         if len(before) > 2 and _complements(paragraph, before[-2:]) and not any(len(each) == 2 for each in runs):
             runs.append(before[-2:])
@@ -141,7 +145,9 @@ def _readings(
         is_rest = _REST.search(paragraph.lead(parts[-1])) is not None
         bits = cue + _complements(paragraph, parts) + (5.0 if is_rest and parts[0].start > z.start else 0.0)
         bits += 3.0 if opened[0] and parts[0] is after[0] else 0.0
-        bits += slip_bits(z, real) if bits else 0.0
+        slip = slip_bits(z, real)
+        # Without any word, the whole list and an exchange of digits are needed.
+        bits += slip if bits or (slip > 8.5 and len(parts) > 2 and parts[0].start < z.start) else 0.0
         bits += 2.0 if _is_one_noun(paragraph, z, parts) else 0.0
         bits -= math.log2(len(runs)) + (3.0 if len(parts) == 2 and not _complements(paragraph, parts) and not is_rest else 0.0)
         bits -= 4.0 if paragraph.place(parts[0]) != here and cue < 6 and not is_rest and not opened[0] else 0.0

@@ -147,12 +147,8 @@ def slip_bits(said: Quantity, real: float) -> float:
     if one == other or size < 2:
         return 0.0
     if size != len(other):
-        # A digit too many or too few, or a factor of ten.
-        long, short = (one, other) if size > len(other) else (other, one)
-        is_cut = len(long) == len(short) + 1 and any(
-            long[:index] + long[index + 1 :] == short for index in range(len(long))
-        )
-        return math.log2(9 * 10 ** (size - 1) / (10 * size)) if is_cut and len(short) > 1 else 0.0
+        digits = one.rstrip("0")
+        return 3.3 * len(digits) if len(digits) > 1 and digits == other.rstrip("0") else 0.0  # a factor of ten
     differing = [index for index in range(size) if one[index] != other[index]]
     if len(differing) == 1:
         return math.log2(10 ** (size - 1) / size)
