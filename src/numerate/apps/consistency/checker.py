@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from numerate.apps.consistency.base import Rule, rules
 from numerate.apps.consistency.joined_sentences import JOINED_RULES, joined_sentences
-from numerate.apps.consistency.paragraphs import paragraphs_of
+from numerate.apps.consistency.paragraphs import is_told_elsewhere, paragraphs_of
 from numerate.apps.consistency.quantities import Sentence
 from numerate.apps.consistency.tally import tally_of
 from numerate.reading import make_reader
@@ -57,12 +57,13 @@ class ConsistencyChecker:
 
     def _of_text(self, document: Document) -> Iterator[Finding]:
         sentences = list(sentences_of(document))
-        found = list(self._of_sentences(sentences))
-        yield from found
-        told = {span for each in found for span in _numbers_of(each)}
         # A lone number may be compared with the tables of its file.
         least = 1 if document.source in self._with_tables else 2
-        for paragraph in paragraphs_of(document.text, sentences, document.source, least) if self._paragraph_rules else ():
+        paragraphs = list(paragraphs_of(document.text, sentences, document.source, least))
+        found = [each for each in self._of_sentences(sentences) if not is_told_elsewhere(each, paragraphs)]
+        yield from found
+        told = {span for each in found for span in _numbers_of(each)}
+        for paragraph in paragraphs:
             for rule in self._paragraph_rules:
                 for each in rule.paragraph(paragraph):
                     # Of numbers that do not fit each other, one is reported.

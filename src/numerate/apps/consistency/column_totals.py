@@ -31,7 +31,8 @@ _PORTION = re.compile(
     re.IGNORECASE,
 )
 _PEOPLE = re.compile(
-    r"\b(?:respondents?|readers?|patients?|people|persons?|users?|households?|visitors?|customers?|pupils?|students?|cases|participants?|women|men|adults?|members?)\b",
+    r"\b(?:respondents?|readers?|patients?|people|persons?|users?|households?|visitors?|customers?"
+    r"|pupils?|students?|cases|participants?|women|men|adults?|members?)\b",
     re.IGNORECASE,
 )
 _REST = re.compile(r"others?|rest|remaining|don'?t know|undecided|none|misc\w*", re.IGNORECASE)
@@ -215,7 +216,10 @@ def _expected(
             return whole, 0.9
         # A plain list with its total below: nothing else could tell what the total stands for.
         is_list = (
-            len(table.numeric) == len(totals) == 1 and row == len(table.values) - 1 and _is_total(table.labels[row])
+            len(totals) == 1
+            and np.isfinite(table.values[row, table.numeric]).sum() == 1
+            and row == len(table.values) - 1
+            and _is_total(table.labels[row])
         )
         if (
             is_list

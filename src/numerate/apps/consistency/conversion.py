@@ -44,8 +44,14 @@ _LINK = re.compile(
 )
 _OPEN_LIST = re.compile(rf"{one(ANY)}[ -]?(?:–|—|-|to|by|x|×|and|or|,)[ -]?$")
 _DIFFERENT_UNITS = {"rpm", "hp", "bbl", "nmi", "kn", "atm", "au", "ly"}
-_FIGURES = re.compile(r"(?:teen|ty|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|hundred|thousand|million) \(\$?\d[\d,.]*\)", re.IGNORECASE)
-_DIFFERENCE = re.compile(r"\b(?:by|of|difference|swing|rise|drop|gap|than|within|every|each|to within|±)\b|±", re.IGNORECASE)
+_FIGURES = re.compile(
+    r"(?:teen|ty|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|hundred|thousand"
+    r"|million) \(\$?\d[\d,.]*\)",
+    re.IGNORECASE,
+)
+_DIFFERENCE = re.compile(
+    r"\b(?:by|of|difference|swing|rise|drop|gap|than|within|every|each|to within|±)\b|±", re.IGNORECASE
+)
 _RELATIVE = 0.012
 """Share of the value that a conversion may be off besides rounding: 1.6 km for a mile, 30 cm for a foot."""
 

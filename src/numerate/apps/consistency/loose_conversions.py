@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import TYPE_CHECKING
 
@@ -22,10 +23,13 @@ __all__ = ["loose_conversions", "words_and_figures"]
 
 MOST_WORDS = 70
 _EQUAL = re.compile(
-    r"\b(?:is|are|was|were|or|equals?|that's|i\.e\.|corresponds?|corresponding|converts?|converted|comes? to|works? out|equivalent|meaning|say|so|namely|roughly|about|around|approximately|some|in (?:metric|imperial|american|old|us|english)\b.*)\b|=|≈|/"
+    r"\b(?:is|are|was|were|or|equals?|that's|i\.e\.|corresponds?|corresponding|converts?|converted"
+    r"|comes? to|works? out|equivalent|meaning|say|so|namely|roughly|about|around|approximately|some"
+    r"|in (?:metric|imperial|american|old|us|english)\b.*)\b|=|≈|/"
 )
 _APART = re.compile(
-    r"\b(?:than|and|from|per|each|every|plus|minus|by|between|above|below|after|before|for|with|while|but|until|wide|long|high|deep|tall|apart|away|then|later|at|times|when|if|weigh\w*)\b|[;+×]"
+    r"\b(?:than|and|from|per|each|every|plus|minus|by|between|above|below|after|before|for|with|while"
+    r"|but|until|wide|long|high|deep|tall|apart|away|then|later|at|times|when|if|weigh\w*)\b|[;+×]"
 )
 _OTHER_SYSTEM = {"cal", "kcal", "nmi", "kn", "hp", "atm", "mmHg", "stone"}
 _NOT_CHECKED = ("time", "data", "angle")
@@ -34,8 +38,14 @@ _NOT_CHECKED = ("time", "data", "angle")
 def loose_conversions(sentence: Sentence) -> Iterator[Finding]:
     """Neighbours of one dimension in two systems of units, where words say that they are one amount."""
     values = sentence.quantities
-    for one, other in zip(values, values[1:], strict=False):
-        if one.group != "unit" or other.group != "unit" or one.unit == other.unit or one.unit is None or other.unit is None:
+    for one, other in itertools.pairwise(values):
+        if (
+            one.group != "unit"
+            or other.group != "unit"
+            or one.unit == other.unit
+            or one.unit is None
+            or other.unit is None
+        ):
             continue
         dimension = dimension_name(one.unit)
         if dimension in _NOT_CHECKED or dimension != dimension_name(other.unit):
@@ -59,11 +69,17 @@ def _compared(one: Quantity, other: Quantity, words: str) -> Iterator[Finding]:
         reals = tuple(each * 1000 if one.unit == "cal" else each / 1000 for each in reals)
     if not reals or one.value <= 0 or other.value <= 0:
         return
-    if any(abs(each - other.value) <= 0.03 * abs(each) + min(other.slack, 0.04 * other.value + other.half) + one.half * abs(each / one.value) for each in reals):
+    if any(
+        abs(each - other.value)
+        <= 0.03 * abs(each) + min(other.slack, 0.04 * other.value + other.half) + one.half * abs(each / one.value)
+        for each in reals
+    ):
         return
     bits = 4.0 + max(slip_bits(other, round(each / (2 * other.half)) * 2 * other.half) for each in reals)
     bits += 3.0 if 0.8 < other.value / reals[0] < 1.25 else 0.0
-    bits = max(bits, *(9.0 for each in reals if abs(other.value / each - 10) < 0.3 or abs(each / other.value - 10) < 0.3), 0.0)
+    bits = max(
+        bits, *(9.0 for each in reals if abs(other.value / each - 10) < 0.3 or abs(each / other.value - 10) < 0.3), 0.0
+    )
     if bits >= NEEDED:
         meant = written_like(other, reals[0])
         message = f"{one.text} are {meant}, not {other.text}."
@@ -73,11 +89,15 @@ def _compared(one: Quantity, other: Quantity, words: str) -> Iterator[Finding]:
 def words_and_figures(sentence: Sentence) -> Iterator[Finding]:
     """A number in words and the same in figures in brackets right behind it, as contracts have it."""
     values = sentence.quantities
-    for one, other in zip(values, values[1:], strict=False):
+    for one, other in itertools.pairwise(values):
         text = one.text[:1]
         if not text.isalpha() or one.value == other.value or one.value < 2 or not one.numerals[0].text[:1].isalpha():
             continue
-        if other.group not in ("plain", "money", "other", "unit") or not any(char.isdecimal() for char in other.text) or one.unit != other.unit:
+        if (
+            other.group not in ("plain", "money", "other", "unit")
+            or not any(char.isdecimal() for char in other.text)
+            or one.unit != other.unit
+        ):
             continue
         between = sentence.between(one, other)
         is_held = between.strip() == "(" or (other.text.startswith("(") and not between.strip())

@@ -20,13 +20,21 @@ if TYPE_CHECKING:
 
 __all__ = ["paragraph_means"]
 
-_MEAN = re.compile(r"\b(?P<what>average|mean|median|averag(?:es|ed|ing))(?: (?!(?:annual|national|long-term)\b)[a-z'’-]+){0,5}[ ,:(=]*$")
+_MEAN = re.compile(
+    r"\b(?P<what>average|mean|median|averag(?:es|ed|ing))(?: (?!(?:annual|national"
+    r"|long-term)\b)[a-z'’-]+){0,5}[ ,:(=]*$"
+)
 _MEAN_BEHIND = re.compile(r"^(?: [a-z'’-]+){0,1} (?:batting )?(?P<what>average|mean|median)\b|^ on average\b")
 _OTHER = re.compile(
-    r"\b(?:than|national|annual|weighted|career|league|record|below|above|previous\w*|long-term|usual|class|group|team|overall|course|whole|field|industry|age|usually|we get|typical|normal|last|county|world|state|sd|deviation)\b"
+    r"\b(?:than|national|annual|weighted|career|league|record|below|above|previous\w*|long-term|usual"
+    r"|class|group|team|overall|course|whole|field|industry|age|usually|we get|typical|normal|last"
+    r"|county|world|state|sd|deviation)\b"
 )
 _SMALL = frozenset(["and", "the", "for", "after", "before", "with", "from", "then", "while", "this"])
-_ITEM = re.compile(r"^(?: ?,| ?;| and|, and|,? then|/|:)(?: [a-z'’-]+){0,3} ?$|^(?: [a-z°%/'’-]+){1,6}(?:,|;| and|, and)(?: [a-z'’-]+){0,4} $|^/$")
+_ITEM = re.compile(
+    r"^(?: ?,| ?;| and|, and|,? then|/|:)(?: [a-z'’-]+){0,3} ?$|^(?: [a-z°%/'’-]+){1,6}(?:,|;| and"
+    r"|, and)(?: [a-z'’-]+){0,4} $|^/$"
+)
 
 
 def paragraph_means(paragraph: Paragraph) -> Iterator[Finding]:
@@ -49,7 +57,10 @@ def paragraph_means(paragraph: Paragraph) -> Iterator[Finding]:
 def _of_list(paragraph: Paragraph, z: Quantity, what: str) -> Iterator[Finding]:
     for run in _lists(paragraph, z):
         numbers = [each.value for each in run]
-        nouns = [each[0] if each and each[0] not in _SMALL else "" for each in (nouns_of(paragraph, item) for item in run[:-1])]
+        nouns = [
+            each[0] if each and each[0] not in _SMALL else ""
+            for each in (nouns_of(paragraph, item) for item in run[:-1])
+        ]
         if z.unit is None and len(set(nouns) - {""}) > 1:
             continue  # `30 students averaged 70 points`
         if len(run) < 3 or len(set(numbers)) < 2 or max(numbers) > 12 * min(numbers) or min(numbers) <= 0:
@@ -62,11 +73,20 @@ def _of_list(paragraph: Paragraph, z: Quantity, what: str) -> Iterator[Finding]:
         if not min(numbers) <= z.value <= max(numbers) and not slip_bits(z, round(real / (2 * z.half)) * 2 * z.half):
             continue
         rounded = round(real / (2 * z.half)) * 2 * z.half
-        named = re.search(r"\b(?:scores?|rounds?|times|values|readings|measurements|results|marks|temperatures|trials|samples|weights|prices|bids|laps|grades|runs|counts|intervals|tests|points|splits|quotes|offers)\b", paragraph.lower)
+        named = re.search(
+            r"\b(?:scores?|rounds?|times|values|readings|measurements|results|marks|temperatures|trials"
+            r"|samples|weights|prices|bids|laps|grades|runs|counts|intervals|tests|points|splits|quotes"
+            r"|offers)\b",
+            paragraph.lower,
+        )
         bits = 5.0 + slip_bits(z, rounded) + (2.0 if len(run) > 3 else 0.0) + (2.0 if named else 0.0)
         bits += 2.0 if what == "median" else 0.0
         if paragraph.place(run[-1]) != paragraph.place(z):
-            bits -= 2.0 if re.search(r"^(?:that|this|so|thus|we|which|giv|the (?:mean|median|average)\b)", paragraph.upto(z)) else 4.0
+            bits -= (
+                2.0
+                if re.search(r"^(?:that|this|so|thus|we|which|giv|the (?:mean|median|average)\b)", paragraph.upto(z))
+                else 4.0
+            )
         if bits >= NEEDED and not z.hedge.startswith(("over", "under")):
             told = ", ".join(each.text for each in run)
             message = f"The {what} of {told} is {plain(real)}, not {z.text}."
@@ -79,12 +99,17 @@ def _lists(paragraph: Paragraph, z: Quantity) -> Iterator[list[Quantity]]:
     alike = [
         each
         for each in paragraph.values
-        if each is not z and (each.group, each.unit) == (z.group, z.unit) or (z.unit is None and each.group == "plain" and each is not z)
+        if (each is not z and (each.group, each.unit) == (z.group, z.unit))
+        or (z.unit is None and each.group == "plain" and each is not z)
     ]
     run: list[Quantity] = []
     runs: list[list[Quantity]] = []
     for each in alike:
-        is_next = bool(run) and paragraph.place(run[-1]) == paragraph.place(each) and _ITEM.match(paragraph.between(run[-1], each))
+        is_next = (
+            bool(run)
+            and paragraph.place(run[-1]) == paragraph.place(each)
+            and _ITEM.match(paragraph.between(run[-1], each))
+        )
         if run and (not is_next or (run[-1].end <= z.start < each.start)):
             runs.append(run)
             run = []
@@ -95,7 +120,12 @@ def _lists(paragraph: Paragraph, z: Quantity) -> Iterator[list[Quantity]]:
             yield some
             return
     for some in runs:
-        if len(some) > 2 and some[0].start >= z.end and paragraph.place(some[0]) == paragraph.place(z) and re.search(r"[:(]", paragraph.between(z, some[0])):
+        if (
+            len(some) > 2
+            and some[0].start >= z.end
+            and paragraph.place(some[0]) == paragraph.place(z)
+            and re.search(r"[:(]", paragraph.between(z, some[0]))
+        ):
             yield some
             return
 
@@ -117,7 +147,11 @@ def _of_two(paragraph: Paragraph, z: Quantity) -> Iterator[Finding]:
     if any(abs(ratio - z.value) <= max(z.slack, 0.006 * z.value) for ratio, *_ in ratios):
         return
     for ratio, one, other in ratios:
-        if not re.search(r"\b(?:in|from|over|on|of|across|out of|for|among|off|per)(?: the| his| her| their| its| only| just| all)? $", paragraph.lead(other)):
+        if not re.search(
+            r"\b(?:in|from|over|on|of|across|out of|for|among|off|per)(?: the| his| her| their| its| only"
+            r"| just| all)? $",
+            paragraph.lead(other),
+        ):
             continue
         step = 2 * z.half
         bits = 4.0 + slip_bits(z, round(ratio / step) * step)

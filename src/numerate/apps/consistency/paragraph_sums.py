@@ -23,56 +23,95 @@ __all__ = ["paragraph_sums"]
 
 MOST_PARTS = 8
 _CUE = re.compile(
-    r"total|in all\b|all in\b|altogether|overall|combined|together|\bsum\b|all told|add(?:s|ed|ing)? up|com(?:es?|ing) to|came to"
-    r"|\bmak(?:es?|ing)|\bmade|giv(?:es?|ing)|bring|brought|remain|\brest\b|\bother\b|left\b|leav(?:es?|ing)|\bof (?:these|those|them|this|whom|which|that)\b"
-    r"|on board|aboard|\ball [\d]|\bamong|comprising|consist|made up|split|breakdown|broken down|divided|\bboth\b|altogether|balance\b"
-    r"|grand|whole|\bso\b|\bthus\b|therefore|before .{3,40}after|first .{3,40}second"
+    r"total|in all\b|all in\b|altogether|overall|combined|together|\bsum\b|all told|add(?:s|ed"
+    r"|ing)? up|com(?:es?|ing) to|came to"
+    r"|\bmak(?:es?|ing)|\bmade|giv(?:es?|ing)|bring|brought|remain|\brest\b|\bother\b|left\b"
+    r"|leav(?:es?|ing)|\bof (?:these|those|them|this|whom|which|that)\b"
+    r"|on board|aboard|\ball [\d]|\bamong|comprising|consist|made up|split|breakdown|broken down"
+    r"|divided|\bboth\b|altogether|balance\b"
+    r"|absten|grand|whole|\bso\b|\bthus\b|therefore|before .{3,40}after|first .{3,40}second"
 )
 _TOTAL = re.compile(
-    r"(?:\b(?:in all|all in|all told|altogether|in total|overall|together|combined|taken together|put together|total(?:s|l?ed|l?ing)?"
+    r"(?:\b(?:in all|all in|all told|altogether|in total|overall|together|combined|taken together"
+    r"|put together|total(?:s|l?ed|l?ing)?"
     r"|grand total|sum|adds? up|added up|adding up|com(?:es?|ing) to|came to|amount\w* to|brings?|bringing|brought"
     r"|the (?:whole )?(?:bill|lot))\b)(?:[ ,:]+[a-z$€£'’-]+){0,6}[ ,:=]*$"
 )
-_THAT = re.compile(r"^(?:so |thus |all )?(?:that|this|which|it|together,? (?:that|this|they)) (?:all )?(?:gives?|makes?|made|comes?|came|brings?|brought|adds?|added|totals?|amounts?)\b")
-_WEAK_TOTAL = re.compile(r"(?:\b(?:so|thus|therefore|hence|mak(?:es?|ing)|made|giv(?:es?|ing)|gave|that is|i\.e\.|equals?|in other words|which means|meaning|works out)|=)(?:[ ,:]+[a-z$€£'’-]+){0,5}[ ,:]*$")
+_THAT = re.compile(
+    r"^(?:so |thus |all )?(?:that|this|which|it|together,? (?:that|this|they)) (?:all )?(?:gives?"
+    r"|makes?|made|comes?|came|brings?|brought|adds?|added|totals?|amounts?)\b"
+)
+_WEAK_TOTAL = re.compile(
+    r"(?:\b(?:so|thus|therefore|hence|mak(?:es?|ing)|made|giv(?:es?|ing)|gave|that is|i\.e\.|equals?"
+    r"|in other words|which means|meaning|works out)|=)(?:[ ,:]+[a-z$€£'’-]+){0,5}[ ,:]*$"
+)
 _TOTAL_BEHIND = re.compile(
-    r"^(?: [a-z'’-]+){0,4}? (?:in all|in total|altogether|all told|all in|combined|overall|together|between (?:them|us)|on board|aboard)\b"
+    r"^(?: [a-z'’-]+){0,4}? (?:in all|in total|altogether|all told|all in|combined|overall|together"
+    r"|between (?:them|us)|on board|aboard)\b"
 )
 _REST = re.compile(
-    r"\b(?:the (?:(?:other|remaining|last|final) )?|an? |its |our |their )?(?:remaining|rest(?: of [a-z ]{1,24})?|other|others|remainder"
+    r"\b(?:the (?:(?:other|remaining|last|final) )?|an? |its |our |their )?(?:remaining"
+    r"|rest(?: of [a-z ]{1,24})?|other|others|remainder"
     r"|balance|leaving|leaves|which left|which leaves)(?:,? [a-z'’$€£-]+){0,4}?[ ,:–—(]*$"
 )
-_REST_BEHIND = re.compile(r"^(?: [a-z'’-]+){0,2} (?:left|remain(?:s|ed|ing)?|left over|to go|unsold|unspent|still [a-z]+)\b")
-_OF = re.compile(r"^(?:of (?:these|those|them|this|that|the total|which|whom)|among (?:these|them|those)|this (?:comprises|includes|is made up)|they (?:were|are|comprise))\b")
+_REST_BEHIND = re.compile(
+    r"^(?: [a-z'’-]+){0,2} (?:left|remain(?:s|ed|ing)?|left over|to go|unsold|unspent|still [a-z]+)\b"
+)
+_OF = re.compile(
+    r"^(?:of (?:these|those|them|this|that|the total|which|whom)|among (?:these|them|those)"
+    r"|this (?:comprises|includes|is made up)|they (?:were|are|comprise))\b"
+)
 _OPEN = re.compile(
-    r"\b(?:includ\w*|among them|among others?|such as|notably|especially|mainly|mostly|for example|e\.g|per|each|every|than|from|up|down"
-    r"|rose|fell|grew|averag\w*|mean|median|respectively|versus|vs|against|compared|both|also|or|at least|up to|more|fewer|less|further|additional"
-    r"|twice|half|double|times|ago|since|aged|between|ranking|ranked|record|previous\w*|last (?:year|month|season|week)|earlier|year before|target|limit|capacity"
+    r"\b(?:includ\w*|among them|among others?|such as|notably|especially|mainly|mostly|for example"
+    r"|e\.g|per|each|every|than|from|up|down"
+    r"|rose|fell|grew|averag\w*|mean|median|respectively|versus|vs|against|compared|both|also|or"
+    r"|at least|up to|more|fewer|less|further|additional"
+    r"|twice|half|double|times|ago|since|aged|between|ranking|ranked|record|previous\w*|last (?:year"
+    r"|month|season|week)|earlier|year before|target|limit|capacity"
     r"|worth|price|rate|score|planned|expected|forecast|budget(?:ed)?|if|would|could|overlap\w*)\b|%|[×±/]"
 )
 _OPEN_LEAD = re.compile(
-    r"\b(?:includ\w*|among(?: them| others?)?|such as|notably|especially|mainly|mostly|e\.g|per|than|from|averag\w*|at least|up to|against|compared)\b"
+    r"\b(?:includ\w*|among(?: them| others?)?|such as|notably|especially|mainly|mostly|e\.g|per|than"
+    r"|from|averag\w*|at least|up to|against|compared)\b"
 )
 _SETS = [
     tuple(each.split())
     for each in (
-        "passengers crew", "passenger crew", "men women", "men woman", "boys girls", "adults children", "males females", "male female",
+        "passengers crew", "passenger crew", "men women", "men woman", "boys girls", "adults children",
+        "males females", "male female",
         "before after", "first second", "home away", "morning afternoon", "goals assists", "yes no", "favour against",
-        "for against", "wins losses", "won lost", "killed injured", "drivers passengers", "teachers pupils", "students staff",
+        "for against", "wins losses", "won lost", "killed injured", "drivers passengers", "teachers pupils",
+        "students staff",
         "full-time part-time", "dogs cats", "singles doubles", "upstairs downstairs", "gold silver", "online shop",
-        "domestic foreign", "domestic international", "import export", "day night", "weekdays weekends", "summer winter",
-        "cash card", "labour parts", "labor parts", "labour materials", "labor materials", "hall catering", "treatment control",
+        "domestic foreign", "domestic international", "import export", "day night", "weekdays weekends",
+        "summer winter",
+        "cash card", "labour parts", "labor parts", "labour materials", "labor materials", "hall catering",
+        "treatment control",
         "drug placebo", "intervention control", "passed failed", "there back", "outward return", "uphill downhill",
     )
 ]  # fmt: skip
-_GAMES = r"(?: (?:games|matches|of them|times|fixtures|bouts|fights|rounds))?(?:,| and|;|, and| but) (?:they |we |he |she |it )?(?:have |has |had )?"
+_UNFINISHED = re.compile(r"abandon|postpon|\bvoid|no result|unfinished|remain|\bleft\b|to play|forfeit|walkover|cancel")
+_GAMES = (
+    r"(?: (?:games|matches|of them|times|fixtures|bouts|fights|rounds))?(?:,| and|;|, and| but) "
+    r"(?:they |we |he |she |it )?(?:have |has |had )?"
+)
 _PLAYED = re.compile(
-    r"\bplayed (?P<n>\d{1,3})" + _GAMES + r"won (?P<a>\d{1,3})" + _GAMES + r"(?:lost|drew|drawn|tied) (?P<b>\d{1,3})"
-    + r"(?:" + _GAMES + r"(?:lost|drew|drawn|tied) (?P<c>\d{1,3}))?"
+    r"\bplayed (?P<n>\d{1,3})"
+    + _GAMES
+    + r"won (?P<a>\d{1,3})"
+    + _GAMES
+    + r"(?:lost|drew|drawn|tied) (?P<b>\d{1,3})"
+    + r"(?:"
+    + _GAMES
+    + r"(?:lost|drew|drawn|tied) (?P<c>\d{1,3}))?"
 )
 _PLAYED_BEHIND = re.compile(
-    r"\b(?:won|winning) (?P<a>\d{1,3})" + _GAMES + r"(?:lost|drew|drawn|drawing|losing|tied) (?P<b>\d{1,3})" + _GAMES
-    + r"(?:lost|drew|drawn|drawing|losing|tied) (?P<c>\d{1,3})(?: of| from| in|,? out of)(?: (?:the|their|its|his|her|our|all))? (?P<n>\d{1,3}) (?:games|matches|played|fixtures|fights|bouts)"
+    r"\b(?:won|winning) (?P<a>\d{1,3})"
+    + _GAMES
+    + r"(?:lost|drew|drawn|drawing|losing|tied) (?P<b>\d{1,3})"
+    + _GAMES
+    + r"(?:lost|drew|drawn|drawing|losing|tied) (?P<c>\d{1,3})(?: of| from| in|,? out of)(?: (?:the"
+    r"|their|its|his|her|our|all))? (?P<n>\d{1,3}) (?:games|matches|played|fixtures|fights|bouts)"
 )
 _LIST = re.compile(r",|\band\b|;|:|–|—|\bplus\b|\bwith\b|\+|\bwhile\b|\.|\bthen\b|\bfollowed by\b")
 
@@ -109,6 +148,8 @@ def _records(paragraph: Paragraph) -> Iterator[Finding]:
             continue
         total, parts = found["n"], [each for name, each in sorted(found.items()) if name != "n"]
         whole = sum(each.value for each in parts)
+        if _UNFINISHED.search(paragraph.lower, match.end(), match.end() + 90):
+            continue
         if whole != total.value and 0.5 < whole / total.value < 2 and not (len(parts) == 2 and whole < total.value):
             terms = " + ".join(plain(each.value) for each in parts)
             message = f"{terms} = {plain(whole)}, not {total.text}."
@@ -125,7 +166,11 @@ def _readings(
     after = [each for each in alike if each.start >= z.end and paragraph.place(each) <= here + 1]
     runs = []
     back = [each for each in before if paragraph.place(each) == here - 1]
-    if _THAT.match(paragraph.upto(z)) and len(back) > 2 and back == [each for each in before if paragraph.place(each) >= here - 1]:
+    if (
+        _THAT.match(paragraph.upto(z))
+        and len(back) > 2
+        and back == [each for each in before if paragraph.place(each) >= here - 1]
+    ):
         cue = 9.0
     if cue or _is_owned(lead) or len(before) > 2:
         runs += [before[at:] for at in range(len(before) - 1) if _begins(paragraph, before, at)]
@@ -134,7 +179,9 @@ def _readings(
     opened = [_OF.match(paragraph.lead(after[0], 200)) is not None] if after else [False]
     runs += [after[:count] for count in range(2, len(after) + 1) if _ends(paragraph, after, count)]
     for parts in runs:
-        if not 2 <= len(parts) <= MOST_PARTS or not _are_listed(paragraph, parts):
+        if not 2 <= len(parts) <= MOST_PARTS or not (
+            _are_listed(paragraph, parts) or _complements(paragraph, parts) == 7.0
+        ):
             continue
         real = sum(each.value for each in parts)
         if z.value <= max(each.value for each in parts) or not 0.6 < z.value / real < 1.67:
@@ -149,7 +196,9 @@ def _readings(
         # Without any word, the whole list and an exchange of digits are needed.
         bits += slip if bits or (slip > 8.5 and len(parts) > 2 and parts[0].start < z.start) else 0.0
         bits += 2.0 if _is_one_noun(paragraph, z, parts) else 0.0
-        bits -= math.log2(len(runs)) + (3.0 if len(parts) == 2 and not _complements(paragraph, parts) and not is_rest else 0.0)
+        bits -= math.log2(len(runs)) + (
+            3.0 if len(parts) == 2 and not _complements(paragraph, parts) and not is_rest else 0.0
+        )
         bits -= 4.0 if paragraph.place(parts[0]) != here and cue < 6 and not is_rest and not opened[0] else 0.0
         yield bits, real, parts, "+"
     if (_REST.search(lead) or _REST_BEHIND.match(tail)) and before:
@@ -171,7 +220,7 @@ def _readings(
 
 
 def _is_one_noun(paragraph: Paragraph, z: Quantity, parts: list[Quantity]) -> bool:
-    """Whether the total counts what its first part does: `11 points before the break and 17 after it, and his 27 points`."""
+    """Whether the total counts what its first part does: `11 points before and 17 after it, and his 27 points`."""
     nouns = nouns_of(paragraph, z)[:1]
     return z.unit is None and bool(nouns) and nouns == nouns_of(paragraph, parts[0])[:1]
 
@@ -190,7 +239,11 @@ def _ends(paragraph: Paragraph, run: list[Quantity], count: int) -> bool:
     if count == len(run) or paragraph.place(run[count]) != paragraph.place(run[count - 1]):
         return True
     between = paragraph.between(run[count - 1], run[count])
-    return ";" in between or ")" in between or re.search(r", and [a-z]+ (?:were|was|are|is|had|have)\b", between) is not None
+    return (
+        ";" in between
+        or ")" in between
+        or re.search(r", and [a-z]+ (?:were|was|are|is|had|have)\b", between) is not None
+    )
 
 
 def _are_listed(paragraph: Paragraph, parts: list[Quantity]) -> bool:
@@ -206,6 +259,13 @@ def _are_listed(paragraph: Paragraph, parts: list[Quantity]) -> bool:
 
 def _complements(paragraph: Paragraph, parts: list[Quantity]) -> float:
     """Bits for parts that exclude each other and leave nothing: passengers and crew, before and after."""
+    if len(parts) == 3:
+        words = " ".join(paragraph.tail(each, 24) for each in parts)
+        return (
+            7.0
+            if re.search(r"\b(?:for|favour|favor|yes|aye)\b", words) and "against" in words and "absten" in words
+            else 0.0
+        )
     if len(parts) != 2:
         return 0.0
     texts = [set(re.findall(r"[a-z-]+", paragraph.tail(each, 40))) for each in parts]

@@ -21,14 +21,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.findings import Finding
 
-__all__ = ["NEEDED", "Paragraph", "is_explained", "paragraphs_of", "slip_bits"]
+__all__ = ["NEEDED", "Paragraph", "is_explained", "is_told_elsewhere", "paragraphs_of", "slip_bits"]
 
 NEEDED = 8.0
 """Bits that a finding needs."""
+MOST_SURE = 0.9
+"""Findings of sentences that are surer are kept, whatever the paragraph says."""
 MOST_VALUES = 24
 """Paragraphs with more numbers are data."""
 MAX_LENGTH = 3_000
+MOST_BEFORE = 300
 _BREAK = re.compile(r"\n[ \t]*\n|\n[ \t]*(?:[-*•#]|\d+[.)]) ")
 _COUNTED = re.compile(r" (?:[a-z]+ )?(?:[a-z]{3,}s|people|men|women|children)\b")
 _TIMES = ("year", "date", "clock", "ordinal")
@@ -87,6 +91,12 @@ class Paragraph:
         starts = (each.start for each in self.values if each.start >= quantity.end)
         return self._cut(quantity.end, min(end, quantity.end + most, *starts))
 
+    def around(self, *quantities: Quantity) -> str:
+        """The words from the first to the last of some quantities, with those right before and behind them."""
+        start, end = min(each.start for each in quantities), max(each.end for each in quantities)
+        place = self.place(max(quantities, key=lambda each: each.start))
+        return self._cut(max(start - 24, self.whole.offset), min(end + 24, self._ends[place]))
+
     def upto(self, quantity: Quantity) -> str:
         """The words of a sentence before a quantity."""
         return self._cut(self._starts[max(self.place(quantity), 0)], quantity.start)
@@ -108,12 +118,12 @@ class Paragraph:
 
 
 def paragraphs_of(text: str, sentences: Sequence[Sentence], source: str = "", least: int = 2) -> Iterator[Paragraph]:
-    """The paragraphs of a text with two numbers or more, from its sentences that have a number.
+    r"""The paragraphs of a text with two numbers or more, from its sentences that have a number.
 
     Example:
         >>> from numerate.apps.consistency.checker import sentences_of
         >>> from numerate.apps.documents import Document
-        >>> document = Document(kind="text", text="It had 8 cats, 9 dogs. And 3 birds.\\n\\nOn page 4 it ends.")
+        >>> document = Document(kind="text", text="It had 8 cats, 9 dogs. And 3 birds.\n\nOn page 4 it ends.")
         >>> found = list(paragraphs_of(document.text, list(sentences_of(document))))
         >>> [[each.text for each in paragraph.values] for paragraph in found]
         [['8', '9', '3']]
@@ -125,16 +135,23 @@ def paragraphs_of(text: str, sentences: Sequence[Sentence], source: str = "", le
             if sentence is not None and not _BREAK.search(text, end, sentence.offset + 3):
                 group.append(sentence)
                 continue
-            if least <= sum(len(each.numerals) for each in group) <= 2 * MOST_VALUES and end - group[0].offset <= MAX_LENGTH:
-                yield Paragraph(text[group[0].offset : end], group[0].offset, group, source)
+            if (
+                least <= sum(len(each.numerals) for each in group) <= 2 * MOST_VALUES
+                and end - group[0].offset <= MAX_LENGTH
+            ):
+                start = group[0].offset
+                # Sentences without a number may say what happened: `The colony tripled. In 2009 ...`.
+                breaks = [each.end() for each in _BREAK.finditer(text, max(0, start - MOST_BEFORE), start)]
+                start = breaks[-1] if breaks else (0 if start <= MOST_BEFORE else start)
+                yield Paragraph(text[start:end], start, group, source)
         group = [] if sentence is None else [sentence]
 
 
 def slip_bits(said: Quantity, real: float) -> float:
     """How much it proves that a value is the real one but for a slip of a digit: 0 where it is none.
 
-    A random number of three digits differs from another in one digit with probability 0.03 (5 bits), and by two exchanged
-    digits with 0.002 (9 bits).
+    A random number of three digits differs from another in one digit with probability 0.03 (5 bits), and by two
+    exchanged digits with 0.002 (9 bits).
     """
     step = 2 * said.half
     if step <= 0 or real <= 0 or said.value <= 0 or not math.isfinite(real):
@@ -160,7 +177,7 @@ def slip_bits(said: Quantity, real: float) -> float:
 
 def is_explained(z: Quantity, others: Sequence[Quantity]) -> bool:
     """Whether a value is the sum, difference or mean of some of the others of its kind, or a multiple of one."""
-    blur = blur_of(z) or 0.5 * z.step
+    blur = blur_of(z)
     numbers = [each.value for each in others][:12]
     for count in range(2, min(len(numbers), 6) + 1):
         groups = (
@@ -174,3 +191,23 @@ def is_explained(z: Quantity, others: Sequence[Quantity]) -> bool:
             if any(abs(each - z.value) <= slack for each in (whole, 2 * largest - whole, whole / count)):
                 return True
     return False
+
+
+def is_told_elsewhere(finding: Finding, paragraphs: Sequence[Paragraph]) -> bool:
+    """Whether another sentence explains the number of a sum: `$2,000 for the trip. ... leaves $460`."""
+    if finding.rule != "sum" or finding.probability > MOST_SURE or finding.span is None:
+        return False
+    for paragraph in paragraphs:
+        whole = paragraph.whole
+        if whole.offset <= finding.span[0] < whole.offset + len(whole.text):
+            z = next((each for each in paragraph.values if (each.start, each.end) == finding.span), None)
+            if z is None:
+                return False
+            far = [each for each in paragraph.alike(z) if paragraph.place(each) != paragraph.place(z)]
+            near = _near(paragraph, z)
+            return any(is_explained(z, [each, *near]) for each in far)
+    return False
+
+
+def _near(paragraph: Paragraph, z: Quantity) -> list[Quantity]:
+    return [each for each in paragraph.alike(z) if paragraph.place(each) == paragraph.place(z) and each.start < z.start]

@@ -149,8 +149,10 @@ _OPEN = re.compile(
 )
 _COMPLETE = re.compile(r"\b(?:remaining|other|rest|remainder|leaving|which left)\b")
 _MAY_OVERLAP = re.compile(
-    r"\b(?:had|have|has|having|speak\w*|spoke|owne?d?|likes?|liked|plays?(?!-)|played|takes?|took|stud(?:y|ied)|reported|used?"
-    r"|experienced|knew|know|visited|read|both|also|suffered|complained|mentioned|said|cited|drank|watched|with|named|showed)\b"
+    r"\b(?:had|have|has|having|speak\w*|spoke|owne?d?|likes?|liked|plays?(?!-)|played|takes?|took"
+    r"|stud(?:y|ied)|reported|used?"
+    r"|experienced|knew|know|visited|read|both|also|suffered|complained|mentioned|said|cited|drank"
+    r"|watched|with|named|showed)\b"
 )
 """Things that one may have or do together with another."""
 _SEX = re.compile(r"\b(?:fe)?males?|\b(?:wo)?m[ae]n\b|\bboys?\b|\bgirls?\b")

@@ -22,22 +22,44 @@ __all__ = ["TableSummaries"]
 
 MOST_ROWS = 400
 _BLOCK = re.compile(
-    r"(?:q|h|quarter|half|half-year|semester|term|season|year|fy|week|group|section|part|zone|team|block)[ .-]?(?:\d{1,4}|i{1,3}|iv|one|two)?(?: .{0,20})?"
+    r"(?:q|h|quarter|half|half-year|semester|term|season|year|fy|week|group|section|part|zone|team"
+    r"|block)[ .-]?(?:\d{1,4}|i{1,3}|iv|one|two)?(?: .{0,20})?"
     r"|.{0,30}\b(?:together|combined|net|balance|altogether|aggregate|all .{1,20}|both .{1,20})",
     re.IGNORECASE,
 )
-_MEANS: list[tuple[re.Pattern[str], str, Callable[[np.ndarray], float]]] = [
-    (re.compile(r"(?:the )?(?:arithmetic )?(?:means?|averages?|avg\.?|ø)(?: .{0,20})?|(?:overall|group|class|team|daily|monthly) (?:mean|average)", re.IGNORECASE),
-     "mean", lambda values: float(values.mean())),
-    (re.compile(r"(?:the )?medians?(?: .{0,20})?", re.IGNORECASE), "median", lambda values: float(np.median(values))),
-    (re.compile(r"(?:the )?(?:min\.?|minimum|lowest|smallest)(?: .{0,12})?", re.IGNORECASE), "minimum", lambda values: float(values.min())),
-    (re.compile(r"(?:the )?(?:max\.?|maximum|highest|largest)(?: .{0,12})?", re.IGNORECASE), "maximum", lambda values: float(values.max())),
-]  # fmt: skip
-_SPREAD = re.compile(r"(?:sd|s\.d\.|std\.?|standard .*|range|variance|cv|n|count|spread|fastest|slowest|best|worst)\b.*", re.IGNORECASE)
-_EXTREME = re.compile(r"\b(?:best|worst|max|maximum|highest|peak|top|min|minimum|lowest|fastest|slowest|longest|shortest)\b", re.IGNORECASE)
-_BALANCE = re.compile(r"\b(?:balance|saldo|running|cumulative|to date|stock|on hand|in stock|level|clock|cum\.?|remaining)\b", re.IGNORECASE)
-_IN = re.compile(r"\b(?:in|credit|deposits?|receipts?|received|income|paid in|added|inflow|arrivals?|purchases?|delivered|plus|incoming)\b", re.IGNORECASE)
-_OUT = re.compile(r"\b(?:out|debit|withdrawals?|payments?|spent|expenses?|expenditure|paid out|paid|taken|outflow|issued|sold|used|minus|outgoing|removed)\b", re.IGNORECASE)
+_MEANS: list[tuple[str, str, Callable[[np.ndarray], float]]] = [
+    (
+        r"(?:the )?(?:arithmetic )?(?:means?|averages?|avg\.?|ø)(?: .{0,20})?"
+        r"|(?:overall|group|class|team|daily|monthly) (?:mean|average)",
+        "mean",
+        lambda values: float(values.mean()),
+    ),
+    (r"(?:the )?medians?(?: .{0,20})?", "median", lambda values: float(np.median(values))),
+    (r"(?:the )?(?:min\.?|minimum|lowest|smallest)(?: .{0,12})?", "minimum", lambda values: float(values.min())),
+    (r"(?:the )?(?:max\.?|maximum|highest|largest)(?: .{0,12})?", "maximum", lambda values: float(values.max())),
+]
+_STATISTICS = [(re.compile(pattern, re.IGNORECASE), name, of) for pattern, name, of in _MEANS]
+_SPREAD = re.compile(
+    r"(?:sd|s\.d\.|std\.?|standard .*|range|variance|cv|n|count|spread|fastest|slowest|best|worst)\b.*", re.IGNORECASE
+)
+_EXTREME = re.compile(
+    r"\b(?:best|worst|max|maximum|highest|peak|top|min|minimum|lowest|fastest|slowest|longest|shortest)\b",
+    re.IGNORECASE,
+)
+_BALANCE = re.compile(
+    r"\b(?:balance|saldo|running|cumulative|to date|stock|on hand|in stock|level|clock|cum\.?|remaining)\b",
+    re.IGNORECASE,
+)
+_IN = re.compile(
+    r"\b(?:in|credit|deposits?|receipts?|received|income|paid in|added|inflow|arrivals?|purchases?"
+    r"|delivered|plus|incoming)\b",
+    re.IGNORECASE,
+)
+_OUT = re.compile(
+    r"\b(?:out|debit|withdrawals?|payments?|spent|expenses?|expenditure|paid out|paid|taken|outflow"
+    r"|issued|sold|used|minus|outgoing|removed)\b",
+    re.IGNORECASE,
+)
 
 
 @rules.register("summary")
@@ -59,13 +81,15 @@ class TableSummaries(Rule):
 
 
 def _is_summary(label: str) -> bool:
-    return len(label) < 40 and (any(each.fullmatch(label) for each, *_ in _MEANS) or _SPREAD.fullmatch(label) is not None)
+    return len(label) < 40 and (
+        any(each.fullmatch(label) for each, *_ in _STATISTICS) or _SPREAD.fullmatch(label) is not None
+    )
 
 
 def _statistics(document: Document, table: NumberTable, summaries: list[int]) -> Iterator[Finding]:
     """Means, medians, minima and maxima of the rows above; others of the row must agree, or a digit slipped."""
     for row in summaries:
-        found = next(((name, of) for each, name, of in _MEANS if each.fullmatch(table.labels[row])), None)
+        found = next(((name, of) for each, name, of in _STATISTICS if each.fullmatch(table.labels[row])), None)
         rows = [each for each in range(row) if each not in summaries and each not in table.total_rows]
         if found is None or len(rows) < 3:
             continue
@@ -80,7 +104,7 @@ def _statistics(document: Document, table: NumberTable, summaries: list[int]) ->
             step = max(step, float(np.median(table.steps[rows, column]))) if step == 1 else step
             if abs(said - real) <= 1.01 * step + 1e-9:
                 fits += 1
-            elif not min(above) == max(above):
+            elif min(above) != max(above):
                 broken.append((column, real, said))
         for column, real, said in broken:
             rounded = round(real / table.steps[row, column]) * table.steps[row, column]
@@ -100,9 +124,11 @@ def _blocks(document: Document, table: NumberTable) -> Iterator[Finding]:
         if row - begin < 2:
             continue
         columns = [
-            column for column in table.numeric
-            if np.isfinite(table.values[begin : row + 1, column]).all() and not table.is_percent(column) and not table.is_year(column) and not table.is_clock(column)
-        ]  # fmt: skip
+            column
+            for column in table.numeric
+            if np.isfinite(table.values[begin : row + 1, column]).all()
+            and not (table.is_percent(column) or table.is_year(column) or table.is_clock(column))
+        ]
         sums = {column: float(table.values[begin:row, column].sum()) for column in columns}
         right = [column for column in columns if _is_near(table, row, column, sums[column], begin) and sums[column]]
         wrong = [column for column in columns if column not in right]
@@ -135,7 +161,9 @@ def _is_near(table: NumberTable, row: int, column: int, whole: float, begin: int
 
 def _balances(document: Document, table: NumberTable) -> Iterator[Finding]:
     """`Balance` of a row as that of the row above with what came in and went out; empty cells are nothing."""
-    balances = [column for column in table.numeric if _BALANCE.search(table.header[column]) and not table.is_clock(column)]
+    balances = [
+        column for column in table.numeric if _BALANCE.search(table.header[column]) and not table.is_clock(column)
+    ]
     flows = [
         (column, -1.0 if _OUT.search(table.header[column]) and not _IN.search(table.header[column]) else 1.0)
         for column in range(len(table.header))
@@ -151,12 +179,11 @@ def _balances(document: Document, table: NumberTable) -> Iterator[Finding]:
         return
     off = np.round(np.diff(values) - np.asarray(moves)[1:], 6)
     wrong = np.flatnonzero(np.abs(off) > 1e-6)
-    if len(wrong) == 2 and wrong[1] == wrong[0] + 1 and abs(off[wrong].sum()) < 1e-6 and len(off) >= 4:
-        index = int(wrong[0]) + 1
-    elif len(wrong) == 1 and len(off) >= 3:
-        index = int(wrong[0]) + 1
-    else:
+    # A wrong balance breaks two rows, of which the second makes up for the first.
+    is_pair = len(wrong) == 2 and wrong[1] == wrong[0] + 1 and abs(off[wrong].sum()) < 1e-6 and len(off) >= 4
+    if not is_pair and not (len(wrong) == 1 and len(off) >= 3):
         return
+    index = int(wrong[0]) + 1
     real = float(values[index] - off[index - 1])
     message = "The balance above and what came in and went out give {}, not {}."
     yield _finding(document, rows[index], balances[0], real, message, "balance")
@@ -168,7 +195,11 @@ def _extremes(document: Document, table: NumberTable) -> Iterator[Finding]:
     for at, column in enumerate(table.numeric):
         if not _EXTREME.search(table.header[column]) or table.is_clock(column):
             continue
-        before = [each for each in table.numeric[:at] if not _EXTREME.search(table.header[each]) and not table.is_percent(each)]
+        before = [
+            each
+            for each in table.numeric[:at]
+            if not _EXTREME.search(table.header[each]) and not table.is_percent(each)
+        ]
         for count in range(len(before), 1, -1):
             parts = table.values[np.ix_(rows, before[-count:])]
             said = table.values[rows, column]

@@ -18,7 +18,10 @@ __all__ = ["CountedShares"]
 
 _CELL = re.compile(r"(?P<n>\d[\d,]*)(?: ?/ ?(?P<of>\d[\d,]*))? ?[(\[] ?(?P<p>\d{1,3}(?:\.\d+)?) ?%? ?[)\]]")
 _HEAD = re.compile(r"\b[nN] ?= ?(?P<n>\d[\d,]*)")
-_SIZES = re.compile(r"(?:n|N|total|no\.? of (?:patients|participants|subjects)|patients|participants|sample size|all)\.?(?: ?\(n\))?", re.IGNORECASE)
+_SIZES = re.compile(
+    r"(?:n|N|total|no\.? of (?:patients|participants|subjects)|patients|participants|sample size|all)\.?(?: ?\(n\))?",
+    re.IGNORECASE,
+)
 LEAST_RIGHT = 2
 
 
@@ -42,7 +45,8 @@ class CountedShares(Rule):
             if len(cells) < LEAST_RIGHT + 1:
                 continue
             sizes = self._sizes(document, column, head)
-            right, wrong = 0, []
+            right = 0
+            wrong: list[tuple[int, re.Match[str], float]] = []
             for row, match in cells:
                 of = float(match["of"].replace(",", "")) if match["of"] else None
                 count, said = float(match["n"].replace(",", "")), float(match["p"])
@@ -56,8 +60,9 @@ class CountedShares(Rule):
                 row, match, real = wrong[0]
                 written = document.rows[row][column].strip()
                 digits = len(match["p"].partition(".")[2])
-                meant = written.replace(f"{match['p']}", f"{real:.{digits}f}", 1) if match["p"] != match["n"] else None
-                message = f"{match['n']} of {plain(float(match['of'].replace(',', '')) if match['of'] else sizes[0])} are {real:.{digits}f} %, not {match['p']} %."
+                meant = f"{written[: match.start('p')]}{real:.{digits}f}{written[match.end('p') :]}"
+                size = match["of"] or plain(sizes[0])
+                message = f"{match['n']} of {size} are {real:.{digits}f} %, not {match['p']} %."
                 yield Finding(
                     rule="counted-shares", message=message, written=written, meant=meant,
                     cell=(row + document.first_row, column), key=head, probability=0.92, evidence={"expected": real},
@@ -69,6 +74,11 @@ class CountedShares(Rule):
         if match is not None:
             return [float(match["n"].replace(",", ""))]
         for row in document.rows:
-            if row and _SIZES.fullmatch(row[0].strip()) and column < len(row) and row[column].strip().replace(",", "").isdecimal():
+            if (
+                row
+                and _SIZES.fullmatch(row[0].strip())
+                and column < len(row)
+                and row[column].strip().replace(",", "").isdecimal()
+            ):
                 return [float(row[column].strip().replace(",", ""))]
         return []

@@ -33,7 +33,8 @@ _TOTAL = re.compile(
     re.IGNORECASE,
 )
 _ODD = re.compile(
-    r"[*†‡§]$|\[\w\]$|^(?:fastest|slowest|best|worst|mean|average|avg|median|min|max|minimum|maximum|lowest|highest|sd|std)\b",
+    r"[*†‡§]$|\[\w\]$|^(?:fastest|slowest|best|worst|mean|average|avg|median|min|max|minimum|maximum"
+    r"|lowest|highest|sd|std)\b",
     re.IGNORECASE,
 )
 _UNIT = re.compile(r"[(\[,] ?([^()\[\],]{1,12})[)\]]?\s*$|\bin ([a-zµ°/²³0-9]{1,12})\s*$")

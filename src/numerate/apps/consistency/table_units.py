@@ -23,7 +23,9 @@ __all__ = ["unit_findings", "unit_of_name"]
 LEAST_RIGHT = 2
 MOST_ROWS = 5_000
 _BRACKET = re.compile(r"^(?P<name>.*?)[ _]?[(\[](?:in )?(?P<unit>[^()\[\]]{1,16})[)\]]\s*$")
-_IN = re.compile(r"^(?P<name>.*?)(?:,| in|[ _/]) ?(?P<unit>[^ ,_]{1,12}|(?:sq|square|cubic)\.? [a-z]{1,10})$", re.IGNORECASE)
+_IN = re.compile(
+    r"^(?P<name>.*?)(?:,| in|[ _/]) ?(?P<unit>[^ ,_]{1,12}|(?:sq|square|cubic)\.? [a-z]{1,10})$", re.IGNORECASE
+)
 _CELSIUS = {"c": "°C", "f": "°F", "celsius": "°C", "fahrenheit": "°F"}
 
 
@@ -43,7 +45,12 @@ def unit_of_name(header: str) -> tuple[str, str] | None:
         if len(unit) > 24 or not unit.strip():
             continue
         read = find(f"1 {unit.strip()}")
-        if len(read) == 1 and read[0].unit is not None and read[0].unit_span is not None and read[0].unit_span[1] == 2 + len(unit.strip()):
+        if (
+            len(read) == 1
+            and read[0].unit is not None
+            and read[0].unit_span is not None
+            and read[0].unit_span[1] == 2 + len(unit.strip())
+        ):
             return name.strip().lower(), read[0].unit
     return None
 
@@ -54,15 +61,26 @@ def unit_findings(document: Document, table: NumberTable) -> Iterator[Finding]:
         return
     named = [(column, found) for column in table.numeric if (found := unit_of_name(table.header[column])) is not None]
     for (a, (name, unit)), (b, (other, target)) in itertools.permutations(named, 2):
-        if a > b or name != other or unit == target or dimension_name(unit) is None or dimension_name(unit) != dimension_name(target):
+        if (
+            a > b
+            or name != other
+            or unit == target
+            or dimension_name(unit) is None
+            or dimension_name(unit) != dimension_name(target)
+        ):
             continue
-        right, wrong = 0, []
+        right = 0
+        wrong: list[tuple[int, float]] = []
         for row in range(len(document.rows)):
             value, said = float(table.values[row, a]), float(table.values[row, b])
             reals = converted(value, unit, target) if value == value and said == said else ()
             if not reals or not value:
                 continue
-            step = abs(converted(1.0, unit, target, difference=True)[0]) if dimension_name(unit) == "temperature" else abs(reals[0] / value)
+            step = (
+                abs(converted(1.0, unit, target, difference=True)[0])
+                if dimension_name(unit) == "temperature"
+                else abs(reals[0] / value)
+            )
             slack = 1.05 * table.steps[row, b] + 0.55 * table.steps[row, a] * step + 0.004 * abs(reals[0])
             if min(abs(each - said) for each in reals) <= slack:
                 right += 1

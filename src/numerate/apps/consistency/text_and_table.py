@@ -9,7 +9,6 @@ import numpy as np
 
 from numerate.apps.consistency.base import Rule, finding_at, plain, rules
 from numerate.apps.consistency.paragraphs import slip_bits
-from numerate.numerals.unit_tables import UNITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,13 +22,19 @@ __all__ = ["TextAndTable"]
 
 MOST_TABLES = 20
 _CUE = re.compile(
-    r"\b(?:total\w*|in all|altogether|overall|all told|sum|combined|together|spent|raised|collected|recorded|counted|received|sold|cost|costs|came to|comes to|amount\w*|budget|below|following|table)\b"
+    r"\b(?:total\w*|in all|altogether|overall|all told|sum|combined|together|spent|raised|collected"
+    r"|recorded|counted|received|sold|cost|costs|came to|comes to|amount\w*|budget|below|following"
+    r"|table)\b"
 )
 _OTHER = re.compile(
-    r"\b(?:last (?:year|month|week|season|time|quarter)|previous\w*|prior|before|budget(?:ed)?|plan\w*|target|expect\w*|after|compared|than|from|against|forecast|goal|earlier|ago|of them|of which|of these)\b"
+    r"\b(?:last (?:year|month|week|season|time|quarter)|previous\w*|prior|before|budget(?:ed)?|plan\w*"
+    r"|target|expect\w*|after|compared|than|from|against|forecast|goal|earlier|ago|of them|of which"
+    r"|of these)\b"
 )
 _WORD = re.compile(r"[a-z]{3,}")
-_CURRENCY = {"EUR": "euro", "USD": "dollar", "GBP": "pound", "CHF": "franc"}
+_CURRENCY = {
+    "EUR": "euro", "USD": "dollar", "GBP": "pound", "CHF": "franc", "€": "euro", "$": "dollar", "£": "pound",
+}  # fmt: skip
 NEEDED = 9.0
 
 
@@ -98,6 +103,6 @@ class TextAndTable(Rule):
 
 
 def _words(text: str) -> frozenset[str]:
-    return frozenset(each.rstrip("s") for each in _WORD.findall(text.lower()) if each not in ("the", "and", "for", "all")) | {
-        _CURRENCY.get(UNITS.get(each, each), "") for each in re.findall(r"[A-Z]{3}|[$€£]", text)
-    } - {""}
+    words = {each.rstrip("s") for each in _WORD.findall(text.lower()) if each not in ("the", "and", "for", "all")}
+    words |= {_CURRENCY[each] for each in re.findall(r"[A-Z]{3}|[$€£]", text) if each in _CURRENCY}
+    return frozenset(words)
