@@ -71,7 +71,9 @@ def _compared(one: Quantity, other: Quantity, words: str) -> Iterator[Finding]:
         return
     if any(
         abs(each - other.value)
-        <= 0.03 * abs(each) + min(other.slack, 0.04 * other.value + other.half) + one.half * abs(each / one.value)
+        <= 0.03 * abs(each)
+        + max(other.half, min(other.last_place, 0.1 * other.value))
+        + max(one.half, min(0.5 * one.last_place, 0.05 * one.value)) * abs(each / one.value)
         for each in reals
     ):
         return
@@ -90,8 +92,9 @@ def words_and_figures(sentence: Sentence) -> Iterator[Finding]:
     """A number in words and the same in figures in brackets right behind it, as contracts have it."""
     values = sentence.quantities
     for one, other in itertools.pairwise(values):
-        text = one.text[:1]
-        if not text.isalpha() or one.value == other.value or one.value < 2 or not one.numerals[0].text[:1].isalpha():
+        if not one.numerals or not other.numerals or not one.text[:1].isalpha():
+            continue
+        if one.value == other.value or one.value < 2 or not one.numerals[0].text[:1].isalpha():
             continue
         if (
             other.group not in ("plain", "money", "other", "unit")

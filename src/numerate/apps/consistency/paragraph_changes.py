@@ -61,7 +61,8 @@ _CLOSED = re.compile(
     r"|only|some|almost))? $|\($|^, (?:or )?$"
 )
 _CLAUSE = re.compile(
-    r"\bwhile\b|\bwhereas\b|\bbut\b|, and\b(?! (?:is|was|were|stood|now|has|had|reached|at)\b)|\band (?:[a-z]+ )?by\b|\bin $|\band $"
+    r"\bwhile\b|\bwhereas\b|\bbut\b|, and\b(?! (?:is|was|were|stood|now|has|had|reached|at)\b)"
+    r"|\band (?:[a-z]+ )?by\b|\bin $|\band $"
 )
 _NOT_CHANGE = re.compile(
     r" (?:of (?:the|all|them|those|its|patients|people)|an? (?:year|month|week|day)|per|annually|each|twice|are|were)\b"
@@ -99,6 +100,9 @@ def _points(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding]
         real = abs(near[0].value - near[1].value)
         slack = half + near[0].half + near[1].half
         words = paragraph.between(near[0], near[1])
+        last = max(near, key=lambda each: each.start)
+        if last.end <= z.start and (";" in (gap := paragraph.between(last, z)) or _CLAUSE.search(gap)):
+            continue
         if any(each is not z and _POINTS.match(paragraph.tail(each)) for each in paragraph.values):
             continue
         if abs(real - value) <= slack or not real or not 0.3 < value / real < 3:
@@ -151,9 +155,11 @@ def _percents(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Findin
             continue
         if re.fullmatch(r",? (?:to|from) ", tail):
             behind = next((each for each in paragraph.values if each.start >= p.end), None)
-            pairs = [pair for pair in pairs if behind in pair]
-            if not pairs:
-                continue
+            pairs = [pair for pair in pairs if behind in pair and ("to" in tail or pair[0].start < p.start)]
+        own = [pair for pair in pairs if all(paragraph.place(each) == here for each in pair)]
+        pairs = own or pairs
+        if not pairs:
+            continue
         is_up = word["up"] is not None
         held = [(one, other) for one, other in pairs if _holds(paragraph, one, other, p)]
         if _LEVEL.search(paragraph.lead(p)) or any(_holds(paragraph, one, other, p, is_up) for one, other in pairs):

@@ -40,7 +40,8 @@ _RESULT = re.compile(
     r"|invoiced|carry|carries|hold|holds)\b|=|≈"
 )
 _BESIDES = re.compile(
-    r"\b(?:including|inclusive|incl|plus|extra|top speed|maximum|limit|on the motorway|delivery|shipping|postage|tax|tips?|fees?"
+    r"\b(?:including|inclusive|incl|plus|extra|top speed|maximum|limit|on the motorway|delivery"
+    r"|shipping|postage|tax|tips?|fees?"
     r"|discount|deposit|less)\b|\band (?:an?|the|\d+|breakfast|lunch|dinner|meals?|insurance) "
 )
 """Words for what a total has besides the product, and for other speeds than the mean."""
@@ -96,7 +97,11 @@ def nouns_of(paragraph: Paragraph, quantity: Quantity) -> list[str]:
 def _rates(paragraph: Paragraph) -> Iterator[_Rate]:
     """Numbers that are said to be for one of something: `$38 an hour`, `12 bottles to the case`, `€4 each`."""
     for each in paragraph.values:
-        if each.value <= 0 or each.group not in ("plain", "money", "unit"):
+        if (
+            each.value <= 0
+            or each.group not in ("plain", "money", "unit")
+            or (each.value < 3 and each.text[:1].isalpha())
+        ):
             continue
         if each.unit is not None and each.group == "unit" and "/" in each.unit:
             bottom = each.unit.partition("/")[2]
@@ -188,6 +193,8 @@ def paragraph_rates(paragraph: Paragraph) -> Iterator[Finding]:
                 result = 3.0
             here = [each for each in values if paragraph.place(each) == paragraph.place(a)]
             is_closed = result > 0 and len(here) == 3 and r in here and n in here
+            if re.search(r"\b(?:with|only|of which|of them)\b", lead[0]):
+                continue
             if paragraph.place(a) == paragraph.place(r) and _BESIDES.search(paragraph.around(a, r, n)):
                 continue
             scale = whole / a.value
@@ -205,6 +212,8 @@ def paragraph_rates(paragraph: Paragraph) -> Iterator[Finding]:
             )
             bits, wrong, real = max((each for each in tries if is_whole or each[1] is not r), key=lambda each: each[0])
             ratio = whole / (count * r.value)
+            if bits < 4.0 and len({paragraph.place(each) for each in (n, a, r)}) > 1:
+                bits = 0.0  # a digit of two is no proof from one sentence to another
             is_together = paragraph.place(n) == paragraph.place(a) == paragraph.place(r)
             if not bits and not ((fit >= 5 or is_closed) and result and is_together and 0.5 < ratio < 2):
                 continue
@@ -273,7 +282,7 @@ def _is_right(value: float, r: Quantity, n: Quantity, count: float, a: Quantity,
     # A price or a count that comes first is exact; one that was computed is rounded.
     is_exact = r.group in ("plain", "money") and (r.start < a.start or r.half < 0.5) and not r.hedge
     relative = (
-        (0.0 if is_exact else r.half / r.value)
+        (0.0 if is_exact else min(r.half / r.value, 0.03 if r.start < a.start else 1.0))
         + a.half / a.value
         + (
             n.half / n.value

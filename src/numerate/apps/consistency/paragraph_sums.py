@@ -199,7 +199,8 @@ def _readings(
         bits -= math.log2(len(runs)) + (
             3.0 if len(parts) == 2 and not _complements(paragraph, parts) and not is_rest else 0.0
         )
-        bits -= 4.0 if paragraph.place(parts[0]) != here and cue < 6 and not is_rest and not opened[0] else 0.0
+        far = 2.0 if _complements(paragraph, parts) and z.value > 99 else 4.0
+        bits -= far if paragraph.place(parts[0]) != here and cue < 6 and not is_rest and not opened[0] else 0.0
         yield bits, real, parts, "+"
     if (_REST.search(lead) or _REST_BEHIND.match(tail)) and before:
         for whole in (max(before, key=lambda each: each.value),):
