@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at
-from numerate.apps.consistency.paragraphs import RELATIVE
+from numerate.apps.consistency.sentence_windows import RELATIVE
 from numerate.apps.consistency.quantities import ORDINAL, YEAR, slot
 
 if TYPE_CHECKING:

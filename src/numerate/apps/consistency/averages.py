@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.announced_lists import announced_lists
 from numerate.apps.consistency.base import Rule, finding_at, plain, rules
+from numerate.apps.consistency.paragraph_means import paragraph_means
 from numerate.apps.consistency.quantities import COUNT, MONEY, PERCENT, UNIT, YEAR, one, slot
 from numerate.apps.consistency.stated_rates import stated_rates
 from numerate.apps.consistency.stated_results import stated_mean
@@ -16,6 +17,7 @@ from numerate.apps.consistency.stated_results import stated_mean
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from numerate.apps.consistency.paragraphs import Paragraph
     from numerate.apps.consistency.quantities import Quantity, Sentence
     from numerate.apps.consistency.tally import Tally
     from numerate.apps.documents import Document
@@ -91,6 +93,10 @@ class Averages(Rule):
             "verag" in text or "mean" in text or "Mean" in text or " per " in text or " a " in text or " each " in text
         )
 
+    def paragraph(self, paragraph: Paragraph) -> Iterable[Finding]:
+        """Compares means with the numbers of other sentences."""
+        return paragraph_means(paragraph)
+
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Looks for lists with their mean, and for wholes that are shared out."""
         skeleton = sentence.skeleton
@@ -120,6 +126,7 @@ def _mean(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
         return
     if (
         _NOT_THESE.search(match["gap"])
+        or match["gap"].rstrip().endswith((" age of", " age", " class average of"))
         or parts[0].before.rstrip().endswith(("between", "from"))
         or z.hedge in ("over", "under")
         or (z.unit and parts[-1].unit not in (None, z.unit))

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import re
     from collections.abc import Iterable, Iterator, Sequence
 
+    from numerate.apps.consistency.paragraphs import Paragraph
     from numerate.apps.consistency.quantities import Quantity, Sentence
     from numerate.apps.consistency.tally import Tally
     from numerate.apps.documents import Document
@@ -55,6 +56,10 @@ class Rule:
 
     def whole(self, document: Document, sentences: Sequence[Sentence]) -> Iterable[Finding]:
         """Findings of a whole text; `sentences` are those with a number."""
+        return ()
+
+    def paragraph(self, paragraph: Paragraph) -> Iterable[Finding]:
+        """Findings of a paragraph with two numbers or more."""
         return ()
 
     def table(self, document: Document, table: Any) -> Iterable[Finding]:

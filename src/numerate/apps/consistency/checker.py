@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from numerate.apps.consistency.base import Rule, rules
 from numerate.apps.consistency.joined_sentences import JOINED_RULES, joined_sentences
+from numerate.apps.consistency.paragraphs import is_told_elsewhere, paragraphs_of
 from numerate.apps.consistency.quantities import Sentence
 from numerate.apps.consistency.tally import tally_of
 from numerate.reading import make_reader
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numerate.apps.documents import Document
     from numerate.apps.findings import Finding
@@ -45,6 +46,8 @@ class ConsistencyChecker:
         self.rules: dict[str, Rule] = {name: rules.create(name) for name in rules if name not in left_out}
         self._sentence_rules = self._with("sentence")
         self._passage_rules = self._with("passage")
+        self._with_tables: set[str] = set()
+        self._paragraph_rules = self._with("paragraph")
         self._whole_rules = self._with("whole")
         self._by_values = [
             [(rule.wants, rule.sentence) for rule in self._sentence_rules if rule.least <= values]
@@ -59,6 +62,21 @@ class ConsistencyChecker:
 
     def _of_text(self, document: Document) -> Iterator[Finding]:
         sentences = list(sentences_of(document))
+        # A lone number may be compared with the tables of its file.
+        least = 1 if document.source in self._with_tables else 2
+        paragraphs = list(paragraphs_of(document.text, sentences, document.source, least))
+        found = [each for each in self._of_sentences(document, sentences) if not is_told_elsewhere(each, paragraphs)]
+        yield from found
+        told = {span for each in found for span in _numbers_of(each)}
+        for paragraph in paragraphs:
+            for rule in self._paragraph_rules:
+                for each in rule.paragraph(paragraph):
+                    # Of numbers that do not fit each other, one is reported.
+                    if not told.intersection(_numbers_of(each)):
+                        told.update(_numbers_of(each))
+                        yield each
+
+    def _of_sentences(self, document: Document, sentences: Sequence[Sentence]) -> Iterator[Finding]:
         for sentence in sentences:
             yield from self._of_sentence(sentence)
         for rule in self._passage_rules:
@@ -84,6 +102,8 @@ class ConsistencyChecker:
         from numerate.apps.consistency.table_numbers import table_of
 
         table = table_of(document)
+        if document.source:
+            self._with_tables.add(document.source)
         for rule in self._with("table"):
             yield from rule.table(document, table)
         reader = make_reader("standard", words=True)
@@ -109,6 +129,14 @@ def sentences_of(document: Document) -> Iterator[Sentence]:
         position = bisect_right(ends, end, first)
         if position > first and end - start <= MAX_SENTENCE:
             yield Sentence(text[start:end], start, numerals[first:position])
+
+
+def _numbers_of(finding: Finding) -> Iterator[tuple[int, int]]:
+    """Spans of the number of a finding and of those it was compared with."""
+    if finding.span is not None:
+        yield finding.span
+    for other in finding.evidence.get("others", ()):
+        yield other["start"], other["end"]
 
 
 def _once(findings: Iterable[Finding]) -> list[Finding]:

@@ -119,7 +119,8 @@ def closed_ages(sentence: Sentence) -> Iterator[Finding]:
 
 
 _CAME = re.compile(
-    r"\b(?:inflows?|receipts|received|deposit\w*|arriv\w+|join\w*|births|hired|bought|purchas\w+|add(?:ed|ing|s)?|gained|earned"
+    r"\b(?:inflows?|receipts|received|deposit\w*|arriv\w+|join\w*|births|hired|bought|purchas\w+"
+    r"|add(?:ed|ing|s)?|gained|earned"
     r"|got on|boarded|returned|delivered|income|admitted|admissions|new|revenues?|signed|born|enrolled|produced)\b"
 )
 _WENT = re.compile(
@@ -245,7 +246,8 @@ def closed_balance(sentence: Sentence) -> Iterator[Finding]:
 
 
 _BY_PART = re.compile(
-    r"\b(?:(?P<down>fell|fallen|dropp?(?:ed|ing)?|cut|reduced|reducing|declined|decreased|shrank|shrunk|down|lowered|lost|slashed)"
+    r"\b(?:(?P<down>fell|fallen|dropp?(?:ed|ing)?|cut|reduced|reducing|declined|decreased|shrank"
+    r"|shrunk|down|lowered|lost|slashed)"
     r"|(?P<up>rose|risen|grew|grown|up|increased|raised|climbed|gained|jumped|expanded)) (?:by )?(?:an?|one)[ -]"
     r"(?P<part>half|third|quarter|fifth|sixth|eighth|tenth)\b"
     r"|\b(?:an?|one)[ -](?P<part2>third|quarter|fifth|sixth|eighth|tenth) (?P<how>more|less|fewer|higher|lower"

@@ -39,7 +39,8 @@ _TOTAL_BEHIND = re.compile(
 )
 _NOT_PARTS = re.compile(
     r"\b(?:of which|of whom|of them|of these|of those|of it|of that|among|including|includes?|included|than|compared"
-    r"|versus|vs|against|per|each|every|between|averag\w*|mean|median|respectively|until|rose|fell|grew|ranked|aged|times|"
+    r"|versus|vs|against|per|each|every|between|averag\w*|mean|median|respectively|until|rose|fell"
+    r"|grew|ranked|aged|times|"
     r"more|another|further|additional|additionally|also|both|but|if|while|whereas|up from|down|from|at least|record"
     r"|previous"
     r"|other|others|some|several|season|career|since|ago|remaining|rest|after|before|approximately|ratio"
@@ -83,7 +84,8 @@ def closed_total(sentence: Sentence) -> Iterator[Finding]:
 
 
 _OPPOSITES = re.compile(
-    r"\b(?:death|died|killed)\w*\b.*\b(?:surviv|recover)|\b(?:surviv|recover)\w*\b.*\b(?:death|died|killed)|\bpassed\b.*\bfailed\b"
+    r"\b(?:death|died|killed)\w*\b.*\b(?:surviv|recover)|\b(?:surviv|recover)\w*\b.*\b(?:death|died"
+    r"|killed)|\bpassed\b.*\bfailed\b"
     r"|\bfailed\b.*\bpassed\b|\baccepted\b.*\brejected\b|\bpresent\b.*\babsent\b|\bpositive\b.*\bnegative\b"
     r"|\bnegative\b.*\bpositive\b|\b(?:for|favou?r)\b.*\bagainst\b|\bcorrect\b.*\b(?:wrong|incorrect)\b"
     r"|\bcompleted\b.*\bdropped out\b|\bemployed\b.*\bunemployed\b"
@@ -143,7 +145,8 @@ _SHARE_WORD = re.compile(
     r"|said)\b"
 )
 _NOT_PART = re.compile(
-    r"\b(?:rose|fell|grew|increase\w*|decrease\w*|declin\w*|up|down|gain\w*|growth|more|less|fewer|than|higher|lower|per"
+    r"\b(?:rose|fell|grew|increase\w*|decrease\w*|declin\w*|up|down|gain\w*|growth|more|less|fewer"
+    r"|than|higher|lower|per"
     r"|each|every|while|whereas|but|interest|discount|compared|versus|against|average|respectively|another|other"
     r"|additional|previous\w*|forecast|expected|target|since|stake|least|nearly|almost|roughly|doubl\w*|halv\w*|needed"
     r"|required|another|aged?|confidence|last|first|only|counted|leads?|and (?:[a-z]+ )?[\ue002])\b|;"
@@ -202,11 +205,14 @@ _SHARE_BEFORE = re.compile(
     r"|represented|accounts? for|accounted for|made up|makes up|is|was|equals)|,|\() $"
 )
 _NOT_SHARE = re.compile(
-    r"\b(?:rose|fell|grew|increase\w*|decrease\w*|declin\w*|up|down|gain\w*|lost|growth|more|less|fewer|than|higher|lower|per"
+    r"\b(?:rose|fell|grew|increase\w*|decrease\w*|declin\w*|up|down|gain\w*|lost|growth|more|less"
+    r"|fewer|than|higher|lower|per"
     r"|each|every|while|whereas|but|of which|of whom|of them|interest|yield|discount|off|tax|compared|versus"
     r"|against|average"
-    r"|respectively|margin|another|other|additional|previous\w*|forecast|expected|target|since|turnout|stake|raised?|cut"
-    r"|including|only|under|aged?|years?|least|nearly|almost|roughly|doubl\w*|halv\w*|wom[ae]n|m[ae]n|male|female)\b|;"
+    r"|respectively|margin|another|other|additional|previous\w*|forecast|expected|target|since|turnout"
+    r"|stake|raised?|cut"
+    r"|including|national\w*|world\w*|global\w*|only|under|aged?|years?|least|nearly|almost|roughly"
+    r"|doubl\w*|halv\w*|wom[ae]n|m[ae]n|male|female)\b|;"
 )
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numerate.apps.consistency.table_numbers import NumberTable
     from numerate.apps.documents import Document
 
-__all__ = ["ColumnTotals", "TableShares", "holding_totals"]
+__all__ = ["ColumnTotals", "TableShares", "holding_totals", "near_slip"]
 
 _MEAN = re.compile(
     r"\b(?:rate|average|mean|median|per|price|index|year|rank|ratio|pct|no\.?|number|points?/|height|age)\b",
@@ -28,6 +28,11 @@ _PORTION = re.compile(
     r"(?:share|allocation|weight|weighting|proportion|portion|part)s?(?: of (?:the )?(?:total|portfolio|budget"
     r"|assets|sales"
     r"|revenue|votes?|seats))?(?: ?\(?(?:%|in %|percent)\)?)?|(?:%|percent(?:age)?) of (?:the )?(?:total|all|whole)",
+    re.IGNORECASE,
+)
+_PEOPLE = re.compile(
+    r"\b(?:respondents?|readers?|patients?|people|persons?|users?|households?|visitors?|customers?"
+    r"|pupils?|students?|cases|participants?|women|men|adults?|members?)\b",
     re.IGNORECASE,
 )
 _REST = re.compile(r"others?|rest|remaining|don'?t know|undecided|none|misc\w*", re.IGNORECASE)
@@ -84,6 +89,8 @@ class TableShares(Rule):
         has_rest = any(_REST.fullmatch(label) for label in table.labels)
         for column in table.numeric:
             values, steps = table.values[:, column], table.steps[:, column]
+            if _PEOPLE.search(document.header[column]):
+                continue  # who answers may name several
             if not has_rest and not _PORTION.fullmatch(document.header[column].strip()):
                 continue
             if not table.is_percent(column) or not np.isfinite(values).all() or (values < 0).any():
@@ -225,11 +232,14 @@ def _expected(
             and (table.values[:row, column] >= 0).all()
         ):
             return whole, 0.9
-        if count > 2 and name in ("block", "all") and _near_slip(total, whole):
+        if count > 2 and name in ("block", "all") and near_slip(total, whole):
             return whole, 0.9
         # A plain list with its total below: nothing else could tell what the total stands for.
         is_list = (
-            len(table.numeric) == len(totals) == 1 and row == len(table.values) - 1 and _is_total(table.labels[row])
+            len(totals) == 1
+            and np.isfinite(table.values[row, table.numeric]).sum() == 1
+            and row == len(table.values) - 1
+            and _is_total(table.labels[row])
         )
         if (
             is_list
@@ -246,7 +256,7 @@ def _is_total(label: str) -> bool:
     return label.strip().lower().rstrip(":") in ("total", "sum", "grand total", "totals")
 
 
-def _near_slip(total: float, whole: float) -> bool:
+def near_slip(total: float, whole: float) -> bool:
     """Whether the total differs from the sum as slips do: digits exchanged, or one digit other."""
     if is_slip(abs(total), abs(whole)):
         return True

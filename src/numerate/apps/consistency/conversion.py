@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, rules, written_like
+from numerate.apps.consistency.loose_conversions import loose_conversions, words_and_figures
 from numerate.apps.consistency.quantities import ANY, MONEY, UNIT, one, slot
 from numerate.numerals.unit_factors import converted, dimension_name, system_of
 
@@ -43,6 +44,14 @@ _LINK = re.compile(
 )
 _OPEN_LIST = re.compile(rf"{one(ANY)}[ -]?(?:–|—|-|to|by|x|×|and|or|,)[ -]?$")
 _DIFFERENT_UNITS = {"rpm", "hp", "bbl", "nmi", "kn", "atm", "au", "ly"}
+_FIGURES = re.compile(
+    r"(?:teen|ty|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|hundred|thousand"
+    r"|million) \(\$?\d[\d,.]*\)",
+    re.IGNORECASE,
+)
+_DIFFERENCE = re.compile(
+    r"\b(?:by|of|difference|swing|rise|drop|gap|than|within|every|each|to within|±)\b|±", re.IGNORECASE
+)
 _RELATIVE = 0.012
 """Share of the value that a conversion may be off besides rounding: 1.6 km for a mile, 30 cm for a foot."""
 
@@ -57,15 +66,18 @@ class Conversion(Rule):
 
     def wants(self, tally: Tally, text: str) -> bool:
         """Two quantities with units, or two amounts of money."""
-        return tally.units > 1 or tally.money > 1
+        return tally.units > 1 or tally.money > 1 or (" (" in text and _FIGURES.search(text) is not None)
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Compares the quantities before and inside of brackets, and on both sides of `or`."""
         skeleton = sentence.skeleton
         if skeleton.count(MONEY) > 1:
             yield from _same_money(sentence)
+        if "(" in sentence.text:
+            yield from words_and_figures(sentence)
         if skeleton.count(UNIT) < 2:
             return
+        yield from loose_conversions(sentence)
         for pattern, is_bracket in ((_BRACKET, True), (_OR, False)):
             if not is_bracket and not _LINK.search(skeleton):
                 continue
@@ -106,7 +118,7 @@ def _compare(one_: Quantity, other: Quantity, is_equal: bool) -> Finding | None:
     if one_.hedge == "over" and values and 1 <= other.value / values[0] < 1.25 and dimension_name(one_.unit) == "time":
         return None  # `over four hours (288 minutes)`
     temperature = dimension_name(one_.unit) == "temperature"
-    if temperature:
+    if temperature and (abs(one_.value) < 60 or _DIFFERENCE.search(one_.before)):
         values += converted(one_.value, one_.unit, other.unit, difference=True)
     if not values:
         return None

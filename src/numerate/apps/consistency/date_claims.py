@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from numerate.apps.consistency.calendar_words import DATE, read_date
-from numerate.apps.consistency.paragraphs import paragraphs_of
+from numerate.apps.consistency.sentence_windows import sentence_groups
 from numerate.apps.findings import Finding
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class _Date(NamedTuple):
 
 def date_claims(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
     """Findings of a text: weekdays first, then the order of dates."""
-    for group in paragraphs_of(text, sentences):
+    for group in sentence_groups(text, sentences):
         told: list[tuple[_Date, int, tuple[int, int]]] = []
         for sentence in group:
             dates = _dates(sentence)

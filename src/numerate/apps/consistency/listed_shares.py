@@ -112,7 +112,8 @@ def _is_whole(sentence: Sentence, wholes: Sequence[Quantity], value: float) -> b
 _THING = re.compile(
     r"(?: [a-z-]+){0,3}? (?:patients|participants|subjects|people|persons|adults|children|women|men|students|pupils"
     r"|respondents|samples|cases|mice|rats|animals|employees|members|households|firms|companies|infants|volunteers"
-    r"|individuals|specimens|eyes|teeth|schools|hospitals|votes|voters|tests|items|questions|residents|users|customers)\b",
+    r"|individuals|specimens|eyes|teeth|schools|hospitals|votes|voters|tests|items|questions|residents"
+    r"|users|customers)\b",
     re.IGNORECASE,
 )
 

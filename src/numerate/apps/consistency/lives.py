@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from numerate.apps.consistency.base import finding_at
-from numerate.apps.consistency.paragraphs import RELATIVE, paragraphs_of
+from numerate.apps.consistency.sentence_windows import RELATIVE, sentence_groups
 from numerate.apps.consistency.quantities import COUNT, DATED, UNIT, YEAR, slot
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def lives(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
         return
     if not any(word in text for word in ("died", "dead", "death", " age", "was ", "killed", "passed away", ", at ")):
         return
-    for group in paragraphs_of(text, sentences):
+    for group in sentence_groups(text, sentences):
         if not any("orn" in part.text or "irth" in part.text or "(" in part.text for part in group):
             continue
         for life in _lives_of(group):

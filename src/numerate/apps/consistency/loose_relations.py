@@ -24,18 +24,22 @@ __all__ = ["loose_percent"]
 
 LEAST_PLAIN = 8
 _CHANGED = re.compile(
-    r"\b(?:increas|decreas|ris[ei]|rose|grew|grow|fell|fall|drop|declin|up\b|down\b|more\b|less\b|fewer|higher|lower|above"
-    r"|below|cut\b|cutting|rais|gain|lost\b|los[se]|reduc|discount|jump|climb|slip|slid|surg|soar|plung|shr[aiu]nk|expand"
+    r"\b(?:increas|decreas|ris[ei]|rose|grew|grow|fell|fall|drop|declin|up\b|down\b|more\b|less\b"
+    r"|fewer|higher|lower|above"
+    r"|below|cut\b|cutting|rais|gain|lost\b|los[se]|reduc|discount|jump|climb|slip|slid|surg|soar"
+    r"|plung|shr[aiu]nk|expand"
     r"|improv|cheap|than\b|sav(?:e|ed|ing)|dearer|mark|lower|over the|exceed|swell|doubl|widen|shorten|slow|fast"
     r"|trim|slash"
     r"|went|compar|from\b.*\bto\b|to\b.*\bfrom\b|vat\b|tax\b|tip\b|fee\b|commission|interest\b|surcharge|deposit"
     r"|off\b|instead\b|used to)"
 )
 _NOT_PERCENT = re.compile(
-    r"\b(?:but|while|whereas|although|points?|stake|owned|split|tariff|respectively|per|each|every|annual\w*|average|compound\w*"
+    r"\b(?:but|while|whereas|although|points?|stake|owned|split|tariff|respectively|per|each|every"
+    r"|annual\w*|average|compound\w*"
     r"|another|further|twice|since|first|second|previous record|record|wages?|pct bid|bid|offered|extra"
     r"|additional|both|forecast"
-    r"|target|confidence|ci|threshold|level|significan\w*|accuracy|top-\w*|alcohol|aged?|versus|vs|excluding|same-store|organic"
+    r"|target|confidence|ci|threshold|level|significan\w*|accuracy|top-\w*|alcohol|aged?|versus|vs"
+    r"|excluding|same-store|organic"
     r"|comparable|year-to-date|majority|winning|rival|at least|accuracy|yields?|coupon|bonds?|notes|maturity|poll|error"
     r"|seats?|interest in|holding|diluted|because|after which|then|if|would|could|ago)\b|;|\ue004.*/"
 )
@@ -60,6 +64,9 @@ _COMPARED = re.compile(
 )
 _FEWER = re.compile(r" (?:fewer|less|lower|cheaper|smaller|shorter|lighter|more|higher|larger|longer|heavier|dearer)\b")
 
+_LARGER_WHOLE = re.compile(r" of (?:the |all )?(?:national|world|global|country|state|county)\b")
+"""A whole that the sentence does not count: `3,300 pairs, or 41 % of the national total`."""
+
 
 def loose_percent(sentence: Sentence) -> Iterator[Finding]:
     """One percentage and two values of one kind that it fits in no way."""
@@ -79,7 +86,7 @@ def loose_percent(sentence: Sentence) -> Iterator[Finding]:
         return
     (p,), (a, b) = percents, others
     before, behind = context_of(sentence, p)
-    if _APART_BEFORE.search(before) or _APART_BEHIND.match(behind):
+    if _APART_BEFORE.search(before) or _APART_BEHIND.match(behind) or _LARGER_WHOLE.match(behind):
         return
     if not a.comparable(b) or a.group != b.group or a.group in ("ratio", "other") or a.value == b.value:
         return

@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, written_like
-from numerate.apps.consistency.paragraphs import windows_of
+from numerate.apps.consistency.sentence_windows import windows_of
 from numerate.apps.consistency.quantities import COUNT, MONEY, PERCENT, UNIT, slot
 
 if TYPE_CHECKING:

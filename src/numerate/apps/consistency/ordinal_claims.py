@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.anniversaries import ANNUAL, anniversaries, editions
 from numerate.apps.consistency.base import finding_at
-from numerate.apps.consistency.paragraphs import paragraphs_of
+from numerate.apps.consistency.sentence_windows import sentence_groups
 from numerate.apps.consistency.quantities import COUNT, ORDINAL, YEAR, one, slot
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ _THINGS = frozenset([
 
 def ordinal_claims(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
     """Findings of a text, by paragraphs with an ordinal."""
-    for group in paragraphs_of(text, sentences):
+    for group in sentence_groups(text, sentences):
         if not any(numeral.kind == "ordinal" for part in group for numeral in part.numerals):
             continue
         for sentence in group:

@@ -12,11 +12,14 @@ from numerate.apps.consistency.closed_changes import closed_fraction, closed_gro
 from numerate.apps.consistency.closed_totals import closed_part, closed_share
 from numerate.apps.consistency.listed_shares import listed_shares, shares_of_last
 from numerate.apps.consistency.loose_relations import loose_percent
+from numerate.apps.consistency.paragraph_changes import paragraph_changes
+from numerate.apps.consistency.paragraph_shares import paragraph_shares
 from numerate.apps.consistency.part_of_whole import share_findings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from numerate.apps.consistency.paragraphs import Paragraph
     from numerate.apps.consistency.quantities import Sentence
     from numerate.apps.consistency.tally import Tally
     from numerate.apps.findings import Finding
@@ -62,6 +65,10 @@ class Percents(Rule):
             or any(map(text.__contains__, _FACTORS))
             or (" of " in text and _PART.search(text) is not None)
         )
+
+    def paragraph(self, paragraph: Paragraph) -> Iterable[Finding]:
+        """Compares percentages with counts and values in other sentences."""
+        return [*paragraph_shares(paragraph), *paragraph_changes(paragraph)]
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Looks for changes with both values, shares with both counts, and doubling."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from numerate.apps.consistency.base import Rule, finding_at, plain, rules
 from numerate.apps.consistency.closed_counts import closed_product
 from numerate.apps.consistency.counted_products import counted_products
+from numerate.apps.consistency.paragraph_rates import paragraph_rates
 from numerate.apps.consistency.quantities import COUNT, MONEY, UNIT, one, slot
 from numerate.apps.consistency.unit_products import rate_conversions, unit_products
 from numerate.numerals.unit_factors import converted, dimension_name, measure_of
@@ -17,6 +18,7 @@ from numerate.numerals.unit_tables import UNITS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from numerate.apps.consistency.paragraphs import Paragraph
     from numerate.apps.consistency.quantities import Quantity, Sentence
     from numerate.apps.consistency.tally import Tally
     from numerate.apps.findings import Finding
@@ -113,6 +115,10 @@ class Products(Rule):
     def wants(self, tally: Tally, text: str) -> bool:
         """Three values, or two with a period each."""
         return tally.values > 2 or (tally.values == 2 and sum(word in text for word in _PERIODS) > 1)
+
+    def paragraph(self, paragraph: Paragraph) -> Iterable[Finding]:
+        """Compares totals with rates and counts in other sentences."""
+        return paragraph_rates(paragraph)
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Looks for prices, groups, areas and rates."""

@@ -16,6 +16,7 @@ from numerate.apps.consistency.base import Rule, rules
 from numerate.apps.consistency.cell_style import like_cell
 from numerate.apps.consistency.relation_candidates import LEARN_ROWS, Candidate, candidates_of, is_named, is_span
 from numerate.apps.consistency.table_dates import date_findings
+from numerate.apps.consistency.table_units import unit_findings
 from numerate.apps.findings import Finding
 
 if TYPE_CHECKING:
@@ -84,6 +85,7 @@ class Relations(Rule):
                     expected
                 )
             wrong &= np.isfinite(actual) & np.isfinite(expected)
+            wrong[table.odd_rows] = False
             if relation.kind not in ("row-sum", "difference"):
                 wrong[table.total_rows] = False
                 if table.is_percent(relation.target):
@@ -99,6 +101,7 @@ class Relations(Rule):
             yield _culprit(each)
         yield from _orders(document, table)
         yield from date_findings(document, table)
+        yield from unit_findings(document, table)
 
 
 def find_relations(table: NumberTable) -> list[Relation]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from numerate.apps.consistency.paragraphs import RELATIVE
+from numerate.apps.consistency.sentence_windows import RELATIVE
 from numerate.apps.consistency.quantities import CLOCK, COUNT, DATED, UNIT, YEAR, slot
 
 if TYPE_CHECKING:

@@ -149,10 +149,11 @@ def _any_holds(terms: list[Quantity], z: Quantity, slack: float) -> bool:
 
 
 _NOT_MEAN = re.compile(
-    r"\b(?:than|compared|versus|against|national|annual|previous\w*|respectively|weighted|season|career|league|record|below"
+    r"\b(?:than|compared|versus|against|national|annual|previous\w*|respectively|weighted|season"
+    r"|career|league|record|below"
     r"|above|while|whereas|but|per cent|total\w*|median|rose|fell|increase\w*|decrease\w*|sd|deviation|between"
     r"|range\w*|from"
-    r"|over the|long-term|usual|standard)\b|±|%"
+    r"|over the|long-term|usual|standard|although|though)\b|±|%"
 )
 
 

@@ -12,6 +12,7 @@ from numerate.apps.consistency.closed_changes import closed_stock
 from numerate.apps.consistency.closed_counts import closed_added, closed_minus, closed_rest
 from numerate.apps.consistency.closed_totals import closed_opposites, closed_total
 from numerate.apps.consistency.listed_parts import listed_parts
+from numerate.apps.consistency.paragraph_sums import paragraph_sums
 from numerate.apps.consistency.parts import totals_of
 from numerate.apps.consistency.quantities import COUNT, MONEY, ORDINAL, UNIT, one, slot
 from numerate.apps.consistency.stated_results import stated_results
@@ -20,6 +21,7 @@ from numerate.numerals.unit_factors import converted
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from numerate.apps.consistency.paragraphs import Paragraph
     from numerate.apps.consistency.quantities import Quantity, Sentence
     from numerate.apps.consistency.tally import Tally
     from numerate.apps.findings import Finding
@@ -147,8 +149,10 @@ _OPEN = re.compile(
 )
 _COMPLETE = re.compile(r"\b(?:remaining|other|rest|remainder|leaving|which left)\b")
 _MAY_OVERLAP = re.compile(
-    r"\b(?:had|have|has|having|speak\w*|spoke|owne?d?|likes?|liked|plays?(?!-)|played|takes?|took|stud(?:y|ied)|reported|used?"
-    r"|experienced|knew|know|visited|read|both|also|suffered|complained|mentioned|said|cited|drank|watched|with|named|showed)\b"
+    r"\b(?:had|have|has|having|speak\w*|spoke|owne?d?|likes?|liked|plays?(?!-)|played|takes?|took"
+    r"|stud(?:y|ied)|reported|used?"
+    r"|experienced|knew|know|visited|read|both|also|suffered|complained|mentioned|said|cited|drank"
+    r"|watched|with|named|showed)\b"
 )
 """Things that one may have or do together with another."""
 _SEX = re.compile(r"\b(?:fe)?males?|\b(?:wo)?m[ae]n\b|\bboys?\b|\bgirls?\b")
@@ -170,6 +174,10 @@ class Sums(Rule):
     def wants(self, tally: Tally, text: str) -> bool:
         """Three values."""
         return tally.values > 2
+
+    def paragraph(self, paragraph: Paragraph) -> Iterable[Finding]:
+        """Compares totals and rests with the parts in other sentences."""
+        return paragraph_sums(paragraph)
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Looks for a total with its parts before or behind it."""

@@ -29,7 +29,12 @@ _CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
 _GROUPS = re.compile(r"[,'\u00a0\u202f ]")
 _TOTAL = re.compile(
     r"(?:.{0,40}\b)?(?:(?:grand|sub|overall|net)[ -]?)?(?:totals?|subtotals?|sums?|gesamt|summe"
-    r"|insgesamt)(?:\b.{0,30})?|all|overall",
+    r"|insgesamt)(?:\b.{0,30})?|all(?: (?:[a-z]+ )?[a-z]{3,})?|overall|combined|altogether|in all|whole [a-z ]{3,20}",
+    re.IGNORECASE,
+)
+_ODD = re.compile(
+    r"[*†‡§]$|\[\w\]$|^(?:fastest|slowest|best|worst|mean|average|avg|median|min|max|minimum|maximum"
+    r"|lowest|highest|sd|std)\b",
     re.IGNORECASE,
 )
 _UNIT = re.compile(r"[(\[,] ?([^()\[\],]{1,12})[)\]]?\s*$|\bin ([a-zµ°/²³0-9]{1,12})\s*$")
@@ -166,6 +171,11 @@ class NumberTable:
     def total_rows(self) -> list[int]:
         """Rows that are named total, sum, all, ..."""
         return [row for row, label in enumerate(self.labels) if len(label) < 60 and _TOTAL.fullmatch(label)]
+
+    @cached_property
+    def odd_rows(self) -> list[int]:
+        """Rows with a footnote mark, or named after a statistic: what holds in the others need not hold in them."""
+        return [row for row, label in enumerate(self.labels) if len(label) < 60 and _ODD.search(label)]
 
     def is_percent(self, index: int) -> bool:
         """Whether the column holds percentages, by its name or cells."""

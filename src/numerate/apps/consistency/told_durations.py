@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at
 from numerate.apps.consistency.closed import FLIGHT
-from numerate.apps.consistency.paragraphs import RELATIVE, windows_of
+from numerate.apps.consistency.sentence_windows import RELATIVE, windows_of
 from numerate.apps.consistency.quantities import CLOCK, COUNT, UNIT, YEAR, slot
 from numerate.numerals.unit_factors import dimension_name, measure_of
 

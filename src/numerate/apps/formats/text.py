@@ -220,10 +220,16 @@ def _table(source: Source, lines: list[str], first: int) -> Document | None:
     header = column_names([_MARKS.sub("", cell).strip() for cell in _cells(lines[0])])
     rows, numbers = [], []
     for index, line in enumerate(lines[2:], 2):
-        cells = [_CODE.sub("", _MARKS.sub("", cell)).strip() for cell in _cells(line)]
+        cells = [_CODE.sub("", _unmarked(cell)).strip() for cell in _cells(line)]
         rows.append((cells + [""] * len(header))[: len(header)])
         numbers.append(first + index)
     return Document(kind="table", source=source.name, header=header, rows=rows, lines=numbers, ignored=source.ignored)
+
+
+def _unmarked(cell: str) -> str:
+    """The cell without marks of emphasis; a lone star at its end points to a footnote."""
+    plain = _MARKS.sub("", cell)
+    return f"{plain.rstrip()}*" if cell.count("*") % 2 and cell.rstrip().endswith("*") else plain
 
 
 def _cells(line: str) -> list[str]:

@@ -1,0 +1,118 @@
+"""Conversions told in free words, and amounts in words and figures.
+
+`120 N·m, which on your old wrench is 98.5 lb-ft`; `Forty-Eight Thousand Dollars ($46,800)`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import TYPE_CHECKING
+
+from numerate.apps.consistency.base import finding_at, plain, written_like
+from numerate.apps.consistency.paragraphs import NEEDED, slip_bits
+from numerate.numerals.unit_factors import converted, dimension_name, system_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.findings import Finding
+
+__all__ = ["loose_conversions", "words_and_figures"]
+
+MOST_WORDS = 70
+_EQUAL = re.compile(
+    r"\b(?:is|are|was|were|or|equals?|that's|i\.e\.|corresponds?|corresponding|converts?|converted"
+    r"|comes? to|works? out|equivalent|meaning|say|so|namely|roughly|about|around|approximately|some"
+    r"|in (?:metric|imperial|american|old|us|english)\b.*)\b|=|≈|/"
+)
+_APART = re.compile(
+    r"\b(?:than|and|from|per|each|every|plus|minus|by|between|above|below|after|before|for|with|while"
+    r"|but|until|wide|long|high|deep|tall|apart|away|then|later|at|times|when|if|weigh\w*)\b|[;+×]"
+)
+_OTHER_SYSTEM = {"cal", "kcal", "nmi", "kn", "hp", "atm", "mmHg", "stone"}
+_NOT_CHECKED = ("time", "data", "angle")
+
+
+def loose_conversions(sentence: Sentence) -> Iterator[Finding]:
+    """Neighbours of one dimension in two systems of units, where words say that they are one amount."""
+    values = sentence.quantities
+    for one, other in itertools.pairwise(values):
+        if (
+            one.group != "unit"
+            or other.group != "unit"
+            or one.unit == other.unit
+            or one.unit is None
+            or other.unit is None
+        ):
+            continue
+        dimension = dimension_name(one.unit)
+        if dimension in _NOT_CHECKED or dimension != dimension_name(other.unit):
+            continue
+        if system_of(one.unit) == system_of(other.unit) and not {one.unit, other.unit} & _OTHER_SYSTEM:
+            continue
+        words = sentence.between(one, other)
+        if len(words) > MOST_WORDS or one.hedge in ("over", "under") or other.hedge in ("over", "under"):
+            continue
+        yield from _compared(one, other, words)
+
+
+def _compared(one: Quantity, other: Quantity, words: str) -> Iterator[Finding]:
+    is_told = _EQUAL.search(words) is not None or words.strip(" ") in ("(", ",", "–", "—", "-")
+    if not is_told or _APART.search(words):
+        return
+    reals = converted(one.value, one.unit or "", other.unit or "")
+    if dimension_name(one.unit or "") == "temperature":
+        reals += converted(one.value, one.unit or "", other.unit or "", difference=True)
+    if "cal" in (one.unit, other.unit):  # those of food are kilocalories
+        reals = tuple(each * 1000 if one.unit == "cal" else each / 1000 for each in reals)
+    if not reals or one.value <= 0 or other.value <= 0:
+        return
+    if any(
+        abs(each - other.value)
+        <= 0.03 * abs(each)
+        + max(other.half, min(other.last_place, 0.1 * other.value))
+        + max(one.half, min(0.5 * one.last_place, 0.05 * one.value)) * abs(each / one.value)
+        for each in reals
+    ):
+        return
+    bits = 4.0 + max(slip_bits(other, round(each / (2 * other.half)) * 2 * other.half) for each in reals)
+    bits += 3.0 if 0.8 < other.value / reals[0] < 1.25 else 0.0
+    bits = max(
+        bits, *(9.0 for each in reals if abs(other.value / each - 10) < 0.3 or abs(each / other.value - 10) < 0.3), 0.0
+    )
+    if bits >= NEEDED:
+        meant = written_like(other, reals[0])
+        message = f"{one.text} are {meant}, not {other.text}."
+        yield finding_at("conversion", other, message, meant=reals[0], others=[one], probability=0.88)
+
+
+def words_and_figures(sentence: Sentence) -> Iterator[Finding]:
+    """A number in words and the same in figures in brackets right behind it, as contracts have it."""
+    values = sentence.quantities
+    for one, other in itertools.pairwise(values):
+        if not one.numerals or not other.numerals or not one.text[:1].isalpha():
+            continue
+        if one.value == other.value or one.value < 2 or not one.numerals[0].text[:1].isalpha():
+            continue
+        if (
+            other.group not in ("plain", "money", "other", "unit")
+            or not any(char.isdecimal() for char in other.text)
+            or one.unit != other.unit
+        ):
+            continue
+        between = sentence.between(one, other)
+        is_held = between.strip() == "(" or (other.text.startswith("(") and not between.strip())
+        behind = sentence.text[other.end - sentence.offset :].lstrip()
+        if not is_held or not (other.text.endswith(")") or behind.startswith(")")):
+            continue
+        if one.value != int(one.value) or any(char.isalpha() for char in other.numerals[0].text):
+            continue
+        is_near = slip_bits(other, one.value) > 0
+        is_money = one.group == "money"
+        if is_money or (is_near and one.value >= 10):
+            if not is_near and not 0.2 < other.value / one.value < 5:
+                continue
+            message = f"{one.text} are {plain(one.value)}, not {other.text.strip('()')}."
+            yield finding_at("conversion", other, message, meant=one.value, others=[one], probability=0.9)

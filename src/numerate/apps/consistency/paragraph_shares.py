@@ -1,0 +1,293 @@
+"""Shares and changes of a paragraph: `n (p %)` of a whole named before, what remains of 100 %, a tip of 20 %."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from numerate.apps.consistency.base import finding_at, plain
+from numerate.apps.consistency.closed import blur_of
+from numerate.apps.consistency.paragraphs import NEEDED, slip_bits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numerate.apps.consistency.paragraphs import Paragraph
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.findings import Finding
+
+__all__ = ["paragraph_shares"]
+
+_REST = re.compile(
+    r"\b(?:remaining|rest|(?<!and )(?<!all )(?<!some )others?|remainder|balance|leaving|leaves"
+    r"|which leaves)(?:,? [a-z'’-]+){0,4}[ ,:–—(]*$"
+)
+_SEVERAL = re.compile(
+    r"more than one|multiple|several|both|overlap\w*|at least one|all that apply|not add|as many as"
+    r"|each could|of (?:these|them|those)\b|of the (?:remaining|rest)"
+    r"|\b(?:rose|fell|grew|increase\w*|decrease\w*|compared|than|up|down|growth|from|discount|off"
+    r"|interest|margin|confidence|ci)\b"
+)
+_OF = re.compile(r"^ (?:(?:out )?of|in|among) (?:the |all |our |its |their |these |those |a total of )?(?:[a-z]+ )?$")
+_WHOLE = re.compile(
+    r"\b(?:of|among|surveyed|asked|enrolled|screened|had|received|polled|interviewed|total of|studied"
+    r"|recruited|examined|tested|with)(?: [a-z'’]+){0,3} $"
+)
+_SHARE_CUE = re.compile(
+    r"\b(?:turnout|share|rate|proportion|percentage|or|i\.e\.|about|that is|equal to|only|just|some|a"
+    r"|at|is|was|were|are)\b[^.]{0,24}$|\($"
+)
+_OTHER_SHARE = re.compile(
+    r"\b(?:rose|fell|grew|up|down|increase\w*|decrease\w*|rise|drop|growth|gain|decline|more|less"
+    r"|fewer|compared|points?|confidence|ci|interest|discount|off|tax|vat|below|above)\b"
+)
+_THAT = re.compile(
+    r"\b(?:that is|that's|this is|which is|that makes|making|i\.e\.|so|equals|equal to|in other words"
+    r"|corresponding to)(?: (?:about|just|only|some|a|an|roughly))* $"
+)
+_FEE = re.compile(
+    r"^(?: [a-z'’-]+){0,3}? (?:tips?|tax|vat|gst|discount|deposit|down ?payment|commission|fees?"
+    r"|surcharge|service(?: charge)?|gratuity|mark-?up|levy|rebate|duty|royalt(?:y|ies)|interest"
+    r"|premium|retainer|charge)\b[^.]{0,30}$"
+)
+_FRACTION = re.compile(r"^ (?:of (?:the |all |our |its |their |these |those |a total of )?|of the (?:[a-z]+ ){0,2})$")
+
+
+def paragraph_shares(paragraph: Paragraph) -> Iterator[Finding]:
+    """All findings about percentages and fractions of a paragraph."""
+    lower = paragraph.lower
+    percents = [each for each in paragraph.values if each.group == "percent"]
+    if percents:
+        yield from _rests(paragraph, percents)
+        yield from _counted(paragraph, percents)
+        yield from _fees(paragraph, percents)
+    if (
+        "half" in lower
+        or "third" in lower
+        or "quarter" in lower
+        or "fifth" in lower
+        or "tenth" in lower
+        or " in " in lower
+    ):
+        yield from _fractions(paragraph)
+
+
+def _rests(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding]:
+    """`47 % go by road and 38 % by rail; the remaining 25 % by barge`."""
+    for index, z in enumerate(percents):
+        if index == 0 or z.hedge or not _REST.search(paragraph.lead(z)):
+            continue
+        here = paragraph.place(z)
+        parts = [each for each in percents[:index] if paragraph.place(each) == here]
+        if len(parts) < 2:
+            parts = [each for each in percents[:index] if paragraph.place(each) >= here - 1]
+        if not parts or any(each.hedge in ("over", "under") for each in parts):
+            continue
+        words = paragraph.lower[parts[0].start - paragraph.whole.offset : z.end - paragraph.whole.offset]
+        words = words.replace("made up", "was").replace("make up", "are").replace("makes up", "is")
+        if _SEVERAL.search(words) or _SEVERAL.search(paragraph.lead(parts[0])):
+            continue
+        real = 1 - sum(each.value for each in parts)
+        slack = z.slack + sum(each.slack for each in parts)
+        if 0 < real < 1 and abs(real - z.value) > slack + 1e-9 and z.value + 1 - real < 1.4:
+            is_one = len(parts) == 1 and paragraph.place(parts[0]) == here and "remaining" in paragraph.lead(z)
+            if len(parts) == 1 and not (slip_bits(z, real) or (is_one and z.value + 1 - real > 0.8)):
+                continue
+            told = " - ".join(plain(100 * each.value) for each in parts)
+            message = f"100 - {told} = {plain(100 * real)}, not {z.text}."
+            yield finding_at("percent", z, message, meant=real, others=parts, probability=0.88)
+
+
+def _counted(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding]:
+    """`16.2 % turned out: 18,904 of the 30,889 voters`; `We had 200 replies. 75 (48 %) want ...`."""
+    counts = [each for each in paragraph.values if each.group == "plain" and each.value >= 1]
+    if not 2 <= len(counts) <= 16:
+        return
+    pairs = [
+        (one, other)
+        for one, other in itertools.pairwise(counts)
+        if one.value < other.value and _OF.match(paragraph.between(one, other))
+    ]
+    for n in counts:
+        if re.match(r" of (?:them|these|those|whom)\b", paragraph.tail(n)):
+            wholes = [
+                each
+                for each in counts
+                if each.end <= n.start and each.value > n.value and paragraph.place(n) - paragraph.place(each) < 2
+            ]
+            pairs += [(n, wholes[-1])] if wholes else []
+    for p in percents:
+        if p.hedge in ("over", "under"):
+            continue
+        lead, tail = paragraph.lead(p), paragraph.tail(p)
+        slack = p.half + 1e-9
+        numbers = [(n, whole) for n in counts for whole in counts if n.value < whole.value]
+        if any(abs(n.value / whole.value - p.value) <= slack for n, whole in numbers):
+            continue
+        if any(
+            abs(1 - n.value / whole.value - p.value) <= slack or abs(whole.value / n.value - 1 - p.value) <= slack
+            for n, whole in numbers
+        ):
+            continue
+        if _OTHER_SHARE.search(lead) or _OTHER_SHARE.search(tail[:24]):
+            continue
+        held = [n for n in counts if n.end <= p.start and re.fullmatch(r"[a-z' -]{0,24}\(", paragraph.between(n, p))]
+        best: tuple[float, float, Quantity, Quantity] | None = None
+        for n, whole in pairs:
+            if abs(paragraph.place(n) - paragraph.place(p)) > 1 or held:
+                continue
+            near = 3.0 if paragraph.place(n) == paragraph.place(p) and _SHARE_CUE.search(lead) else 0.0
+            bits = near + slip_bits(_hundredfold(p), 100 * n.value / whole.value)
+            best = max(best or (0.0,), (bits, n.value / whole.value, n, whole), key=lambda each: each[0])  # type: ignore[assignment]
+        if not pairs and not held and _THAT.search(lead):
+            near = [
+                (n, whole)
+                for n, whole in numbers
+                if all(abs(paragraph.place(each) - paragraph.place(p)) < 2 for each in (n, whole))
+            ]
+            for n, whole in near:
+                bits = (
+                    4.0 + slip_bits(_hundredfold(p), float(f"{100 * n.value / whole.value:.3g}")) - math.log2(len(near))
+                )
+                if bits > 10.0 - math.log2(len(near)):
+                    best = max(best or (0.0,), (bits, n.value / whole.value, n, whole), key=lambda each: each[0])  # type: ignore[assignment]
+        for n in held[-1:]:
+            wholes = [each for each in counts if each.end <= n.start and each.value > n.value]
+            named = [
+                each
+                for each in wholes
+                if _WHOLE.search(paragraph.lead(each)) or paragraph.place(each) < paragraph.place(n)
+            ]
+            for whole in named[-2:]:
+                siblings = sum(
+                    1
+                    for other in percents
+                    for m in counts
+                    if other is not p
+                    and m is not n
+                    and m.end <= other.start
+                    and re.fullmatch(r"[a-z' -]{0,24}\(", paragraph.between(m, other))
+                    and abs(m.value / whole.value - other.value) <= other.half + 1e-9
+                )
+                bits = 6.0 * siblings + (2.0 if whole.before.lower().endswith(("of the ", "of ", "among ")) else 1.0)
+                bits += slip_bits(_hundredfold(p), 100 * n.value / whole.value)
+                best = max(best or (0.0,), (bits, n.value / whole.value, n, whole), key=lambda each: each[0])  # type: ignore[assignment]
+        if best is not None and best[0] >= NEEDED - 0.5:
+            _, real, n, whole = best
+            message = f"{n.text} of {whole.text} are {plain(100 * real)} %, not {p.text}."
+            yield finding_at("percent", p, message, meant=real, others=[n, whole], probability=0.88)
+
+
+def _hundredfold(p: Quantity) -> Quantity:
+    """A percentage with the value that is written."""
+    return replace(p, value=100 * p.value, step=200 * p.half)
+
+
+def _fees(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding]:
+    """`The dinner was $64.50; I added a 20 % tip ($9.90)`."""
+    for p in percents:
+        tail = paragraph.tail(p)
+        if not p.hedge and re.match(r" (?:off|discount|reduction|less|cheaper)\b", tail):
+            yield from _discount(paragraph, p)
+        if p.hedge or not _FEE.match(tail):
+            continue
+        index = paragraph.values.index(p)
+        if index + 1 >= len(paragraph.values):
+            continue
+        z = paragraph.values[index + 1]
+        bases = [each for each in paragraph.alike(z) if each.end <= p.start] + [
+            each for each in paragraph.alike(z) if each.start > z.end and paragraph.place(each) == paragraph.place(z)
+        ]
+        if z.group not in ("money", "plain") or not bases or z.hedge or len(bases) > 6:
+            continue
+        if re.search(r"\b(?:cap|maximum|max|minimum|at least|up to|capped|plus|and)\b", paragraph.between(p, z)):
+            continue
+        if any(
+            abs(z.value - each.value * share) <= blur_of(z) + share * blur_of(each) + 0.006
+            for each in bases
+            for share in (p.value, 1 - p.value, 1 + p.value, p.value / (1 + p.value), 1 / (1 - p.value or 1))
+        ):
+            continue
+        if any(
+            abs(z.value - p.value * (one.value + other.value)) <= blur_of(z) + 0.01 for one in bases for other in bases
+        ):
+            continue
+        base = bases[max((i for i, each in enumerate(bases) if each.end <= p.start), default=0)]
+        real = base.value * p.value
+        is_held = (
+            paragraph.between(p, z).rstrip().endswith("(")
+            or z.text.startswith("(")
+            or re.search(r"(?:,| of| is| was| =) $", paragraph.between(p, z))
+        )
+        bits = (5.0 if is_held else 1.0) + (3.0 if 0.6 < z.value / real < 1.7 else 0.0) + slip_bits(z, real)
+        bits -= 0.0 if is_held else math.log2(len(bases))
+        if bits >= NEEDED:
+            message = f"{p.text} of {base.text} are {plain(real)}, not {z.text.strip('()')}."
+            yield finding_at("percent", z, message, meant=real, others=[p, base], probability=0.88)
+
+
+def _discount(paragraph: Paragraph, p: Quantity) -> Iterator[Finding]:
+    """`The coat is marked $240. At 30 % off it costs $186`: the price before and the price behind."""
+    money = [each for each in paragraph.values if each.group == "money" and not each.hedge]
+    before, behind = [each for each in money if each.end <= p.start], [each for each in money if each.start >= p.end]
+    if (
+        not before
+        or not behind
+        or before[-1].unit != behind[0].unit
+        or abs(paragraph.place(behind[0]) - paragraph.place(before[-1])) > 1
+    ):
+        return
+    base, z = before[-1], behind[0]
+    real = base.value * (1 - p.value)
+    shares = (1 - p.value, p.value, 1 / (1 - p.value or 1))
+    if any(
+        abs(z.value - each.value * share) <= max(0.01 * each.value, blur_of(z)) for each in before for share in shares
+    ):
+        return
+    bits = slip_bits(z, real) + (
+        4.0
+        if re.search(r"\b(?:costs?|pay|paid|is|price|for|at|comes? to|now|only|just|so)\b", paragraph.between(p, z))
+        else 0.0
+    )
+    if bits >= NEEDED:
+        message = f"{base.text} less {p.text} are {plain(real)}, not {z.text}."
+        yield finding_at("percent", z, message, meant=real, others=[p, base], probability=0.87)
+
+
+def _fractions(paragraph: Paragraph) -> Iterator[Finding]:
+    """`Three quarters of the 1,600 households surveyed (1,020)`; `one in five of the 450 shops (80)`."""
+    values = paragraph.values
+    for index, f in enumerate(values):
+        share, after = f.value, index + 1
+        if not f.text[:1].isalpha() or f.group != "plain" or after + 1 >= len(values):
+            continue
+        if f.value == int(f.value) and re.fullmatch(r" (?:in|out of)(?: every)? ", paragraph.between(f, values[after])):
+            share, after = f.value / values[after].value if values[after].value else 0.0, index + 2
+        if not 0 < share < 1 or after + 1 >= len(values) or f.hedge:
+            continue
+        whole, n = values[after], values[after + 1]
+        if not _FRACTION.match(paragraph.between(values[after - 1], whole)) or whole.group not in (
+            "plain",
+            "money",
+            "unit",
+        ):
+            continue
+        if (
+            (whole.group, whole.unit) != (n.group, n.unit)
+            or n.value >= whole.value
+            or n.hedge == "about"
+            or whole.hedge
+        ):
+            continue
+        real, words = share * whole.value, paragraph.between(whole, n)
+        if abs(real - n.value) <= max(0.02 * real, 1.0, n.half + share * whole.half if n.unit else 0.0):
+            continue
+        is_held = n.text.startswith("(") or words.endswith("(")
+        is_told = is_held or re.search(r"(?:, or|, i\.e\.|, that is,?|, namely|=)(?: [a-z]+)? $", words) is not None
+        bits = (6.0 if is_told else 0.0) + (2.0 if is_told and 0.5 < n.value / real < 2 else 0.0) + slip_bits(n, real)
+        if bits >= NEEDED:
+            message = f"{f.text} of {whole.text} are {plain(real)}, not {n.text.strip('()')}."
+            yield finding_at("percent", n, message, meant=real, others=[f, whole], probability=0.88)

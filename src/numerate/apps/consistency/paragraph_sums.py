@@ -1,0 +1,277 @@
+"""Totals and their parts in a paragraph, in either order: `112 people on board. All 96 passengers and 14 crew ...`."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from typing import TYPE_CHECKING
+
+from numerate.apps.consistency.base import finding_at, plain
+from numerate.apps.consistency.closed import blur_of
+from numerate.apps.consistency.paragraph_rates import nouns_of
+from numerate.apps.consistency.paragraphs import NEEDED, is_explained, slip_bits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numerate.apps.consistency.paragraphs import Paragraph
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.findings import Finding
+
+__all__ = ["paragraph_sums"]
+
+MOST_PARTS = 8
+_CUE = re.compile(
+    r"total|in all\b|all in\b|altogether|overall|combined|together|\bsum\b|all told|add(?:s|ed"
+    r"|ing)? up|com(?:es?|ing) to|came to"
+    r"|\bmak(?:es?|ing)|\bmade|giv(?:es?|ing)|bring|brought|remain|\brest\b|\bother\b|left\b"
+    r"|leav(?:es?|ing)|\bof (?:these|those|them|this|whom|which|that)\b"
+    r"|on board|aboard|\ball [\d]|\bamong|comprising|consist|made up|split|breakdown|broken down"
+    r"|divided|\bboth\b|altogether|balance\b"
+    r"|absten|grand|whole|\bso\b|\bthus\b|therefore|before .{3,40}after|first .{3,40}second"
+)
+_TOTAL = re.compile(
+    r"(?:\b(?:in all|all in|all told|altogether|in total|overall|together|combined|taken together"
+    r"|put together|total(?:s|l?ed|l?ing)?"
+    r"|grand total|sum|adds? up|added up|adding up|com(?:es?|ing) to|came to|amount\w* to|brings?|bringing|brought"
+    r"|the (?:whole )?(?:bill|lot))\b)(?:[ ,:]+[a-z$€£'’-]+){0,6}[ ,:=]*$"
+)
+_THAT = re.compile(
+    r"^(?:so |thus |all )?(?:that|this|which|it|together,? (?:that|this|they)) (?:all )?(?:gives?"
+    r"|makes?|made|comes?|came|brings?|brought|adds?|added|totals?|amounts?)\b"
+)
+_WEAK_TOTAL = re.compile(
+    r"(?:\b(?:so|thus|therefore|hence|mak(?:es?|ing)|made|giv(?:es?|ing)|gave|that is|i\.e\.|equals?"
+    r"|in other words|which means|meaning|works out)|=)(?:[ ,:]+[a-z$€£'’-]+){0,5}[ ,:]*$"
+)
+_TOTAL_BEHIND = re.compile(
+    r"^(?: [a-z'’-]+){0,4}? (?:in all|in total|altogether|all told|all in|combined|overall|together"
+    r"|between (?:them|us)|on board|aboard)\b"
+)
+_REST = re.compile(
+    r"\b(?:the (?:(?:other|remaining|last|final) )?|an? |its |our |their )?(?:remaining"
+    r"|rest(?: of [a-z ]{1,24})?|other|others|remainder"
+    r"|balance|leaving|leaves|which left|which leaves)(?:,? [a-z'’$€£-]+){0,4}?[ ,:–—(]*$"
+)
+_REST_BEHIND = re.compile(
+    r"^(?: [a-z'’-]+){0,2} (?:left|remain(?:s|ed|ing)?|left over|to go|unsold|unspent|still [a-z]+)\b"
+)
+_OF = re.compile(
+    r"^(?:of (?:these|those|them|this|that|the total|which|whom)|among (?:these|them|those)"
+    r"|this (?:comprises|includes|is made up)|they (?:were|are|comprise))\b"
+)
+_OPEN = re.compile(
+    r"\b(?:includ\w*|among them|among others?|such as|notably|especially|mainly|mostly|for example"
+    r"|e\.g|per|each|every|than|from|up|down"
+    r"|rose|fell|grew|averag\w*|mean|median|respectively|versus|vs|against|compared|both|also|or"
+    r"|at least|up to|more|fewer|less|further|additional"
+    r"|twice|half|double|times|ago|since|aged|between|ranking|ranked|record|previous\w*|last (?:year"
+    r"|month|season|week)|earlier|year before|target|limit|capacity"
+    r"|worth|price|rate|score|planned|expected|forecast|budget(?:ed)?|if|would|could|overlap\w*)\b|%|[×±/]"
+)
+_OPEN_LEAD = re.compile(
+    r"\b(?:includ\w*|among(?: them| others?)?|such as|notably|especially|mainly|mostly|e\.g|per|than"
+    r"|from|averag\w*|at least|up to|against|compared)\b"
+)
+_SETS = [
+    tuple(each.split())
+    for each in (
+        "passengers crew", "passenger crew", "men women", "men woman", "boys girls", "adults children",
+        "males females", "male female",
+        "before after", "first second", "home away", "morning afternoon", "goals assists", "yes no", "favour against",
+        "for against", "wins losses", "won lost", "killed injured", "drivers passengers", "teachers pupils",
+        "students staff",
+        "full-time part-time", "dogs cats", "singles doubles", "upstairs downstairs", "gold silver", "online shop",
+        "domestic foreign", "domestic international", "import export", "day night", "weekdays weekends",
+        "summer winter",
+        "cash card", "labour parts", "labor parts", "labour materials", "labor materials", "hall catering",
+        "treatment control",
+        "drug placebo", "intervention control", "passed failed", "there back", "outward return", "uphill downhill",
+    )
+]  # fmt: skip
+_UNFINISHED = re.compile(r"abandon|postpon|\bvoid|no result|unfinished|remain|\bleft\b|to play|forfeit|walkover|cancel")
+_GAMES = (
+    r"(?: (?:games|matches|of them|times|fixtures|bouts|fights|rounds))?(?:,| and|;|, and| but) "
+    r"(?:they |we |he |she |it )?(?:have |has |had )?"
+)
+_PLAYED = re.compile(
+    r"\bplayed (?P<n>\d{1,3})"
+    + _GAMES
+    + r"won (?P<a>\d{1,3})"
+    + _GAMES
+    + r"(?:lost|drew|drawn|tied) (?P<b>\d{1,3})"
+    + r"(?:"
+    + _GAMES
+    + r"(?:lost|drew|drawn|tied) (?P<c>\d{1,3}))?"
+)
+_PLAYED_BEHIND = re.compile(
+    r"\b(?:won|winning) (?P<a>\d{1,3})"
+    + _GAMES
+    + r"(?:lost|drew|drawn|drawing|losing|tied) (?P<b>\d{1,3})"
+    + _GAMES
+    + r"(?:lost|drew|drawn|drawing|losing|tied) (?P<c>\d{1,3})(?: of| from| in|,? out of)(?: (?:the"
+    r"|their|its|his|her|our|all))? (?P<n>\d{1,3}) (?:games|matches|played|fixtures|fights|bouts)"
+)
+_LIST = re.compile(r",|\band\b|;|:|–|—|\bplus\b|\bwith\b|\+|\bwhile\b|\.|\bthen\b|\bfollowed by\b")
+
+
+def paragraph_sums(paragraph: Paragraph) -> Iterator[Finding]:
+    """Totals that are not the sum of the parts beside them, and rests that are not what is left."""
+    if "won" in paragraph.lower or "winning" in paragraph.lower:
+        yield from _records(paragraph)
+    if not _CUE.search(paragraph.lower) or len(paragraph.values) < 3:
+        return
+    for z in paragraph.values:
+        if z.group not in ("plain", "money", "unit") or z.value <= 0 or z.hedge:
+            continue
+        alike = [each for each in paragraph.alike(z) if each.value > 0]
+        if not 2 <= len(alike) <= 14:
+            continue
+        best = max(_readings(paragraph, z, alike), key=lambda each: each[0], default=None)
+        if best is not None and best[0] >= NEEDED and not is_explained(z, alike):
+            _, real, parts, sign = best
+            terms = f" {sign} ".join(plain(each.value) for each in parts)
+            message = f"{terms} = {plain(real)}, not {z.text}."
+            yield finding_at("sum", z, message, meant=real, others=parts, probability=0.86)
+
+
+def _records(paragraph: Paragraph) -> Iterator[Finding]:
+    """Matches played, won, drawn and lost: `played 22, won 13, drawn 4, lost 7`."""
+    for record in (_PLAYED, _PLAYED_BEHIND):
+        match = record.search(paragraph.lower)
+        if match is None:
+            continue
+        starts = {match.start(name) + paragraph.whole.offset: name for name in ("n", "a", "b", "c") if match[name]}
+        found = {starts[each.start]: each for each in paragraph.values if each.start in starts}
+        if "n" not in found or len(found) < len(starts):
+            continue
+        total, parts = found["n"], [each for name, each in sorted(found.items()) if name != "n"]
+        whole = sum(each.value for each in parts)
+        if _UNFINISHED.search(paragraph.lower, match.end(), match.end() + 90):
+            continue
+        if whole != total.value and 0.5 < whole / total.value < 2 and not (len(parts) == 2 and whole < total.value):
+            terms = " + ".join(plain(each.value) for each in parts)
+            message = f"{terms} = {plain(whole)}, not {total.text}."
+            yield finding_at("sum", total, message, meant=whole, others=parts, probability=0.88)
+
+
+def _readings(
+    paragraph: Paragraph, z: Quantity, alike: list[Quantity]
+) -> Iterator[tuple[float, float, list[Quantity], str]]:
+    """Bits, expected value, operands and sign of each reading of a number as a total or a rest."""
+    lead, tail, here = paragraph.lead(z), paragraph.tail(z), paragraph.place(z)
+    cue = 6.0 if _TOTAL.search(lead) or _TOTAL_BEHIND.match(tail) else 2.5 if _WEAK_TOTAL.search(lead) else 0.0
+    before = [each for each in alike if each.end <= z.start and paragraph.place(each) >= here - 2]
+    after = [each for each in alike if each.start >= z.end and paragraph.place(each) <= here + 1]
+    runs = []
+    back = [each for each in before if paragraph.place(each) == here - 1]
+    if (
+        _THAT.match(paragraph.upto(z))
+        and len(back) > 2
+        and back == [each for each in before if paragraph.place(each) >= here - 1]
+    ):
+        cue = 9.0
+    if cue or _is_owned(lead) or len(before) > 2:
+        runs += [before[at:] for at in range(len(before) - 1) if _begins(paragraph, before, at)]
+        if len(before) > 2 and _complements(paragraph, before[-2:]) and not any(len(each) == 2 for each in runs):
+            runs.append(before[-2:])
+    opened = [_OF.match(paragraph.lead(after[0], 200)) is not None] if after else [False]
+    runs += [after[:count] for count in range(2, len(after) + 1) if _ends(paragraph, after, count)]
+    for parts in runs:
+        if not 2 <= len(parts) <= MOST_PARTS or not (
+            _are_listed(paragraph, parts) or _complements(paragraph, parts) == 7.0
+        ):
+            continue
+        real = sum(each.value for each in parts)
+        if z.value <= max(each.value for each in parts) or not 0.6 < z.value / real < 1.67:
+            continue
+        slack = blur_of(z) + 1.7 * math.sqrt(sum(blur_of(each) ** 2 for each in parts))
+        if abs(real - z.value) <= slack:
+            continue
+        is_rest = _REST.search(paragraph.lead(parts[-1])) is not None
+        bits = cue + _complements(paragraph, parts) + (5.0 if is_rest and parts[0].start > z.start else 0.0)
+        bits += 3.0 if opened[0] and parts[0] is after[0] else 0.0
+        slip = slip_bits(z, real)
+        # Without any word, the whole list and an exchange of digits are needed.
+        bits += slip if bits or (slip > 8.5 and len(parts) > 2 and parts[0].start < z.start) else 0.0
+        bits += 2.0 if _is_one_noun(paragraph, z, parts) else 0.0
+        bits -= math.log2(len(runs)) + (
+            3.0 if len(parts) == 2 and not _complements(paragraph, parts) and not is_rest else 0.0
+        )
+        far = 2.0 if _complements(paragraph, parts) and z.value > 99 else 4.0
+        bits -= far if paragraph.place(parts[0]) != here and cue < 6 and not is_rest and not opened[0] else 0.0
+        yield bits, real, parts, "+"
+    if (_REST.search(lead) or _REST_BEHIND.match(tail)) and before:
+        for whole in (max(before, key=lambda each: each.value),):
+            parts = [each for each in before if each.start > whole.start]
+            if not parts or len(parts) > MOST_PARTS or whole.value <= max(each.value for each in (*parts, z)):
+                continue
+            if not _are_listed(paragraph, parts):
+                continue
+            real = whole.value - sum(each.value for each in parts)
+            if real <= 0 or not 0.2 < z.value / real < 5:
+                continue
+            slack = blur_of(z) + 1.7 * math.sqrt(sum(blur_of(each) ** 2 for each in (whole, *parts)))
+            if abs(real - z.value) > slack:
+                bits = 7.0 if _REST.search(lead) else 4.0
+                bits += slip_bits(z, real) + (-2.0 if len(parts) == 1 else 1.0)
+                bits -= 0.0 if 0.5 < z.value / real < 2 or z.value - real in (10, -10, 100, -100) else 2.0
+                yield bits, real, [whole, *parts], "-"
+
+
+def _is_one_noun(paragraph: Paragraph, z: Quantity, parts: list[Quantity]) -> bool:
+    """Whether the total counts what its first part does: `11 points before and 17 after it, and his 27 points`."""
+    nouns = nouns_of(paragraph, z)[:1]
+    return z.unit is None and bool(nouns) and nouns == nouns_of(paragraph, parts[0])[:1]
+
+
+def _is_owned(lead: str) -> bool:
+    return re.search(r"\b(?:his|her|their|its|our|all|the) $", lead) is not None
+
+
+def _begins(paragraph: Paragraph, run: list[Quantity], at: int) -> bool:
+    """Whether a run may begin there: at the begin of a sentence's numbers."""
+    return at == 0 or paragraph.place(run[at]) != paragraph.place(run[at - 1])
+
+
+def _ends(paragraph: Paragraph, run: list[Quantity], count: int) -> bool:
+    """Whether a run may end there: at the end of a sentence or a clause, or with the rest."""
+    if count == len(run) or paragraph.place(run[count]) != paragraph.place(run[count - 1]):
+        return True
+    between = paragraph.between(run[count - 1], run[count])
+    return (
+        ";" in between
+        or ")" in between
+        or re.search(r", and [a-z]+ (?:were|was|are|is|had|have)\b", between) is not None
+    )
+
+
+def _are_listed(paragraph: Paragraph, parts: list[Quantity]) -> bool:
+    """Whether the parts follow each other as a list does, without words that set one apart."""
+    if any(each.hedge in ("over", "under") for each in parts):
+        return False
+    for one, other in itertools.pairwise(parts):
+        words = paragraph.between(one, other)
+        if len(words) > 140 or not _LIST.search(words) or _OPEN.search(words):
+            return False
+    return not _OPEN_LEAD.search(paragraph.lead(parts[0], 30))
+
+
+def _complements(paragraph: Paragraph, parts: list[Quantity]) -> float:
+    """Bits for parts that exclude each other and leave nothing: passengers and crew, before and after."""
+    if len(parts) == 3:
+        words = " ".join(paragraph.tail(each, 24) for each in parts)
+        return (
+            7.0
+            if re.search(r"\b(?:for|favour|favor|yes|aye)\b", words) and "against" in words and "absten" in words
+            else 0.0
+        )
+    if len(parts) != 2:
+        return 0.0
+    texts = [set(re.findall(r"[a-z-]+", paragraph.tail(each, 40))) for each in parts]
+    texts[0] |= set(re.findall(r"[a-z-]+", paragraph.lead(parts[0], 24)))
+    for one, other in _SETS:
+        if (one in texts[0] and other in texts[1]) or (other in texts[0] and one in texts[1]):
+            return 6.0
+    return 0.0

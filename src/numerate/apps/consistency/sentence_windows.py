@@ -1,0 +1,54 @@
+"""Sentences of one paragraph, and windows of neighbouring ones, for rules that look over several sentences."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numerate.apps.consistency.quantities import Sentence
+
+__all__ = ["RELATIVE", "sentence_groups", "windows_of"]
+
+_BREAK = re.compile(r"\n[ \t]*\n")
+RELATIVE = re.compile(
+    r"\b(?:father|mother|son|daughter|brother|sister|wife|husband|uncle|aunt|grandfather|grandmother"
+    r"|grandson|cousin|twin"
+    r"|nephew|niece|parents?|children|child|widow|widower|spouse|partner|siblings?|predecessor"
+    r"|successor|teacher|friend)s?\b"
+)
+"""Words for another person than the one that a paragraph is about."""
+
+
+def sentence_groups(text: str, sentences: Sequence[Sentence]) -> Iterator[list[Sentence]]:
+    r"""The sentences of each paragraph; an empty line ends one.
+
+    Example:
+        >>> from numerate.apps.consistency.checker import sentences_of
+        >>> from numerate.apps.documents import Document
+        >>> document = Document(kind="text", text="It has 5. It had 7.\n\nIn 1990 it closed.")
+        >>> [len(each) for each in sentence_groups(document.text, list(sentences_of(document)))]
+        [2, 1]
+    """
+    group: list[Sentence] = []
+    for sentence in sentences:
+        if group:
+            end = group[-1].offset + len(group[-1].text)
+            if _BREAK.search(text, end, sentence.offset):
+                yield group
+                group = []
+        group.append(sentence)
+    if group:
+        yield group
+
+
+def windows_of(
+    text: str, sentences: Sequence[Sentence], cues: Sequence[str], width: int = 3
+) -> Iterator[list[Sentence]]:
+    """A sentence with one of the cues, and up to `width - 1` sentences with numbers before it in its paragraph."""
+    for group in sentence_groups(text, sentences):
+        for index, sentence in enumerate(group):
+            if any(cue in sentence.text for cue in cues):
+                yield group[max(0, index - width + 1) : index + 1]
