@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at
-from numerate.apps.consistency.sentence_windows import RELATIVE
 from numerate.apps.consistency.quantities import ORDINAL, YEAR, slot
+from numerate.apps.consistency.sentence_windows import RELATIVE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

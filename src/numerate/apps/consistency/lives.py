@@ -7,8 +7,8 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from numerate.apps.consistency.base import finding_at
-from numerate.apps.consistency.sentence_windows import RELATIVE, sentence_groups
 from numerate.apps.consistency.quantities import COUNT, DATED, UNIT, YEAR, slot
+from numerate.apps.consistency.sentence_windows import RELATIVE, sentence_groups
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -9,8 +9,8 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, written_like
-from numerate.apps.consistency.sentence_windows import windows_of
 from numerate.apps.consistency.quantities import COUNT, MONEY, PERCENT, UNIT, slot
+from numerate.apps.consistency.sentence_windows import windows_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

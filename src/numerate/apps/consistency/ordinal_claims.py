@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.anniversaries import ANNUAL, anniversaries, editions
 from numerate.apps.consistency.base import finding_at
-from numerate.apps.consistency.sentence_windows import sentence_groups
 from numerate.apps.consistency.quantities import COUNT, ORDINAL, YEAR, one, slot
+from numerate.apps.consistency.sentence_windows import sentence_groups
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from numerate.apps.consistency.sentence_windows import RELATIVE
 from numerate.apps.consistency.quantities import CLOCK, COUNT, DATED, UNIT, YEAR, slot
+from numerate.apps.consistency.sentence_windows import RELATIVE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at
 from numerate.apps.consistency.closed import FLIGHT
-from numerate.apps.consistency.sentence_windows import RELATIVE, windows_of
 from numerate.apps.consistency.quantities import CLOCK, COUNT, UNIT, YEAR, slot
+from numerate.apps.consistency.sentence_windows import RELATIVE, windows_of
 from numerate.numerals.unit_factors import dimension_name, measure_of
 
 if TYPE_CHECKING:
