@@ -40,6 +40,7 @@ _FACTORS = {
     "four-fold": 4.0, "quintupl": 5.0, "fivefold": 5.0, "five-fold": 5.0, "tenfold": 10.0, "ten-fold": 10.0,
     "halv": 0.5,
 }  # fmt: skip
+_STEMS = ("doubl", "tripl", "trebl", "fold", "quadrupl", "quintupl", "halv")
 _FACTOR = re.compile(
     rf"\b(?P<near>(?:more than|nearly|almost|roughly|about|over|around|practically|virtually|all but"
     rf"|not quite|just under|close to|as good as|at least"
@@ -74,13 +75,15 @@ _RELATED = re.compile(
 
 def paragraph_changes(paragraph: Paragraph) -> Iterator[Finding]:
     """All findings about changes."""
-    percents = [each for each in paragraph.values if each.group == "percent"]
+    tally = paragraph.tally
+    percents = (
+        [each for each in paragraph.values if each.group == "percent"] if tally.percents and tally.values > 2 else []
+    )
     if len(percents) > 1 and "point" in paragraph.lower:
         yield from _points(paragraph, percents)
     if percents and (_WORD.search(paragraph.lower) or _MORE.search(paragraph.lower)):
         yield from _percents(paragraph, percents)
-    match = _FACTOR.search(paragraph.lower)
-    if match is not None:
+    if any(word in paragraph.lower for word in _STEMS):
         yield from _factors(paragraph)
 
 

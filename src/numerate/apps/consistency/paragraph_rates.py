@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["nouns_of", "paragraph_rates"]
 
-_CUE = re.compile(r"\b(?:per|an?|each|every|apiece|to the|the|of)\b|/")
+_CUE = re.compile(r"\b(?:per|each|every|apiece|to the|an?|in an?|the) [a-z]|s of |/|[a-z] head\b")
 _PER = re.compile(
     r"^(?:,? (?:for|on|in|and|with))?(?:[ -](?!(?:and|or|in|on|at|from|after|before|for|was|were|is"
     r"|are)\b)[a-z'’]+){0,2}?(?: ?/ ?|,? (?:per|an?|each|every|for each|for every|to the|to an?|in an?"
@@ -139,8 +139,10 @@ def _rates(paragraph: Paragraph) -> Iterator[_Rate]:
 
 def paragraph_rates(paragraph: Paragraph) -> Iterator[Finding]:
     """Totals, counts and rates that do not fit each other."""
+    if paragraph.tally.values < 3 or not _CUE.search(paragraph.lower):
+        return
     values = paragraph.values
-    if not 3 <= len(values) <= 16 or not _CUE.search(paragraph.lower):
+    if not 3 <= len(values) <= 16:
         return
     rates = list(_rates(paragraph))
     if not rates:

@@ -53,25 +53,23 @@ _FEE = re.compile(
     r"|surcharge|service(?: charge)?|gratuity|mark-?up|levy|rebate|duty|royalt(?:y|ies)|interest"
     r"|premium|retainer|charge)\b[^.]{0,30}$"
 )
+_FRACTIONS = re.compile(
+    r"\b(?:half|halves|thirds?|quarters?|fifths?|tenths?|eighths?|sixths?) of|\b[a-z]+ (?:in"
+    r"|out of)(?: every)? [a-z]+ of "
+)
 _FRACTION = re.compile(r"^ (?:of (?:the |all |our |its |their |these |those |a total of )?|of the (?:[a-z]+ ){0,2})$")
 
 
 def paragraph_shares(paragraph: Paragraph) -> Iterator[Finding]:
     """All findings about percentages and fractions of a paragraph."""
     lower = paragraph.lower
-    percents = [each for each in paragraph.values if each.group == "percent"]
+    has_percents = paragraph.tally.percents and paragraph.tally.values > 1
+    percents = [each for each in paragraph.values if each.group == "percent"] if has_percents else []
     if percents:
         yield from _rests(paragraph, percents)
         yield from _counted(paragraph, percents)
         yield from _fees(paragraph, percents)
-    if (
-        "half" in lower
-        or "third" in lower
-        or "quarter" in lower
-        or "fifth" in lower
-        or "tenth" in lower
-        or " in " in lower
-    ):
+    if paragraph.tally.values > 2 and _FRACTIONS.search(lower):
         yield from _fractions(paragraph)
 
 

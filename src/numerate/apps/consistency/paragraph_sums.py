@@ -120,7 +120,7 @@ def paragraph_sums(paragraph: Paragraph) -> Iterator[Finding]:
     """Totals that are not the sum of the parts beside them, and rests that are not what is left."""
     if "won" in paragraph.lower or "winning" in paragraph.lower:
         yield from _records(paragraph)
-    if not _CUE.search(paragraph.lower) or len(paragraph.values) < 3:
+    if paragraph.tally.values < 3 or not _CUE.search(paragraph.lower) or len(paragraph.values) < 3:
         return
     for z in paragraph.values:
         if z.group not in ("plain", "money", "unit") or z.value <= 0 or z.hedge:

@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.closed import blur_of
 from numerate.apps.consistency.quantities import Sentence
+from numerate.apps.consistency.tally import tally_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.tally import Tally
     from numerate.apps.findings import Finding
 
 __all__ = ["NEEDED", "Paragraph", "is_explained", "is_told_elsewhere", "paragraphs_of", "slip_bits"]
@@ -53,6 +55,11 @@ class Paragraph:
         self.lower = text.lower() if len(text.lower()) == len(text) else text
         self._starts = [each.offset for each in sentences]
         self._ends = [each.offset + len(each.text) for each in sentences]
+
+    @cached_property
+    def tally(self) -> Tally:
+        """How many numbers of each kind it has, which is cheap to know."""
+        return tally_of(self.whole.numerals)
 
     @cached_property
     def values(self) -> list[Quantity]:
