@@ -230,3 +230,15 @@ def test_trials_of_one_notation_share_their_rows(folder: Path, tmp_path: Path, m
     assert len(other.encoded(model, "dev").rows) == len(rows)
     with pytest.raises(AssertionError, match="encoded again"):
         other.encoded(model, "test")
+
+
+@pytest.mark.parametrize("row", ["bare", "luna", "in-place"])
+def test_a_loop_for_recorded_steps_fits_one_batch(folder: Path, row: str) -> None:
+    """The loop without the Trainer: as many steps as with it, and a few statements are learnt by heart."""
+    own: dict[str, Any] = {"encoding": row, "most_train": 4, "epochs": 40, "rate": 3e-3, **TabFact.encoding(row)}
+    task = TabFact(trial(folder, recorded=True, **own))
+    model = task.build()
+    found = task.train(model)
+    assert found["steps"] == 40 and len(found["losses"]) == 20 and found["losses"][-1]["step"] == 40
+    assert found["losses"][-1]["loss"] < 0.5 * found["losses"][0]["loss"]
+    assert not model.training and task.ask(model, "dev")["score"].shape == (len(task.examples("dev")[0]),)

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 import tempfile
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+import numpy as np
 import torch
 
 from numerate.config import check_names
 from numerate.embedders.option_checks import check_option, check_positive
+from numerate.modeling.fitting import first_numbers, fit_parts
 from numerate.training.device_batches import the_batch
+from numerate.training.learning_rates import number_rate
+from numerate.training.step_graphs import padded_to
 from numerate_lab.engine.task import Task
 from numerate_lab.tasks.finetuning.compiled_layers import compile_layers
+from numerate_lab.tasks.finetuning.recorded_steps import RecordedSteps, learn, rated_optimizer
 from numerate_lab.tasks.finetuning.row_names import row_fields
 from numerate_lab.tasks.finetuning.started_trial import StartedTrial
 
@@ -119,6 +125,8 @@ def fine_tune(model: NumberModel, config: FineTuningTrial, batches: BatchesByLen
     if config.compiled and cuda:
         compile_layers(model.backbone)
     steps = max(1, round(config.share * config.epochs * len(batches)))
+    if config.recorded:
+        return _tune_recorded(model, config, batches, steps)
     with tempfile.TemporaryDirectory() as folder:
         arguments = transformers.TrainingArguments(
             folder, max_steps=steps, per_device_train_batch_size=1, learning_rate=config.rate,
@@ -144,3 +152,42 @@ def fine_tune(model: NumberModel, config: FineTuningTrial, batches: BatchesByLen
     losses = [{"step": entry["step"], "loss": entry["loss"]} for entry in trainer.state.log_history if "loss" in entry]
     epoch = round(seconds * len(batches) / steps, 2)
     return {"steps": steps, "seconds": round(seconds, 2), "seconds_an_epoch": epoch, "losses": losses}
+
+
+def _tune_recorded(model: NumberModel, config: FineTuningTrial, batches: BatchesByLength, steps: int) -> Figures:
+    """The same in a loop without the Trainer, whose steps are recorded on an accelerator; rates fall linearly."""
+    device, begin = model.device, time.perf_counter()
+    cuda = device.type == "cuda"
+    numbers = first_numbers(batches.batches)
+    if not model.fitted and len(numbers):
+        fit_parts(model, numbers)
+    batches.to(device)
+    optimizer, schedule = rated_optimizer(
+        model.named_parameters(), backbone="backbone.", rate=config.rate,
+        new_rate=number_rate(config.rate, config.number_rate), weight_decay=config.weight_decay, warmup=config.warmup,
+        steps=steps, recorded=cuda,
+    )  # fmt: skip
+    names = list(batches.batches[0])
+
+    def step(size: Any, *tensors: torch.Tensor) -> torch.Tensor:
+        del size
+        fields: dict[str, Any] = dict(zip(names, tensors, strict=True))
+        return learn(lambda: model(**fields).loss, optimizer, 1.0, config.bf16 and cuda, device)
+
+    run, draws = RecordedSteps(step, enabled=cuda), np.random.default_rng(config.seed)
+    order, losses = np.zeros(0, int), []
+    model.train()
+    for done in range(steps):
+        if done % len(batches) == 0:
+            order = draws.permutation(len(batches))
+        batch = padded_to(batches[int(order[done % len(batches)])], numbers=16, characters=32)
+        losses.append(run(tuple(batch[name].shape for name in names), *(batch[name] for name in names)).clone())
+        schedule.step()
+    model.eval()
+    parts = [(int(part[-1]), part) for part in np.array_split(np.arange(steps), min(20, steps))]
+    told = [{"step": end + 1, "loss": float(torch.stack([losses[at] for at in part]).mean())} for end, part in parts]
+    if not math.isfinite(told[-1]["loss"]):
+        raise FloatingPointError(f"the loss is {told[-1]['loss']}: give a smaller rate than {config.rate:g}")
+    seconds = time.perf_counter() - begin
+    epoch = round(seconds * len(batches) / steps, 2)
+    return {"steps": steps, "seconds": round(seconds, 2), "seconds_an_epoch": epoch, "losses": told}

@@ -32,9 +32,11 @@ class StartedTrial(TrialConfig):
         recipe: Recipe of `attach`; `subwords` is the bare model. A row sets it.
         parts: More options of `attach`. A row sets them.
         compiled: Whether the model's layers are compiled for training on an accelerator; results differ by rounding.
+        recorded: Whether steps are recorded as CUDA graphs there, where the encoding allows it; likewise.
     """
 
     paths: ClassVar[tuple[str, ...]] = ("source", "model")
+    unchecked: ClassVar[tuple[str, ...]] = ("compiled", "recorded")
     source: str
     model: str
     starts: dict[str, str] = field(default_factory=dict)
@@ -42,6 +44,7 @@ class StartedTrial(TrialConfig):
     recipe: str = BARE
     parts: dict[str, Any] = field(default_factory=dict)
     compiled: bool = False
+    recorded: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "recipe", current_name(self.recipe))

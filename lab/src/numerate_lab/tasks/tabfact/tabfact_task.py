@@ -191,7 +191,8 @@ class TabFact(FineTuningTask):
         del log
         rows, cut, lengths = self.encoded(model, "train")
         noise = np.random.default_rng(self.config.seed).uniform(0, _JITTER, len(rows))
-        collate = NumberCollator(model.processor.tokenizer)
+        # Recorded steps have few lengths.
+        collate = NumberCollator(model.processor.tokenizer, pad_to_multiple_of=32 if self.config.recorded else None)
         batches = BatchesByLength(rows, collate, self.config.batch, (lengths + noise).tolist())
         labels = torch.tensor([one.label for one in self.examples("train")[0]])
         for part, batch in zip(batches.parts, batches.batches, strict=True):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 import time
 from pathlib import Path
@@ -15,10 +14,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from numerate.modeling.introspection import evaluating
-from numerate.processing.static_shapes import Counts, fixed_counts
 from numerate.training.learning_rates import number_rate
-from numerate_lab.engine.graphed_step import GraphedStep
 from numerate_lab.tasks.finetuning.compiled_layers import compile_layers
+from numerate_lab.tasks.finetuning.recorded_steps import RecordedSteps, learn, rated_optimizer
 from numerate_lab.tasks.tatqa.operators import OPERATORS
 from numerate_lab.tasks.tatqa.question_rows import TABLE, TEXT
 from numerate_lab.tasks.tatqa.report_file import SCALES
@@ -154,16 +152,28 @@ def fit(model: TagOp, rows: Rows, index: np.ndarray, config: Any, lengths: np.nd
     index = index[(rows.operator[torch.from_numpy(index).to(rows.operator.device)] >= 0).cpu().numpy()]
     steps = config.epochs * math.ceil(len(index) / config.batch)
     recorded = config.recorded and device.type == "cuda"
-    optimizer, schedule = _optimizer(model, config, steps, recorded)
+    optimizer, schedule = rated_optimizer(
+        model.named_parameters(), backbone="numbers.backbone.", rate=config.rate,
+        new_rate=number_rate(config.rate, config.head_rate), weight_decay=config.weight_decay, warmup=config.warmup,
+        steps=steps, recorded=recorded,
+    )  # fmt: skip
     if config.compiled and device.type == "cuda":
         compile_layers(model.numbers.backbone)
-    learn = _Learning(model, rows, optimizer, config, recorded)
+    bf16 = config.bf16 and device.type == "cuda"
+
+    def step(size: tuple[int, int, int], chosen: Tensor) -> Tensor:
+        return learn(lambda: model.loss(rows.take(chosen, *size[1:])), optimizer, config.clip, bf16, device)
+
+    run = RecordedSteps(step, enabled=recorded)
     draws, losses, done = np.random.default_rng(config.seed), [], 0
     model.train()
     for _ in range(config.epochs):
         total = torch.zeros((), device=device)
         for part in _batches(index, lengths, config.batch, draws):
-            total += learn(part) * len(part)
+            size = rows.sizes(part)
+            if recorded:
+                size = -(-size[0] // _LENGTHS) * _LENGTHS, -(-size[1] // _COUNTS) * _COUNTS
+            total += run((len(part), *size), rows.places(part)) * len(part)
             schedule.step()
             done += 1
         losses.append(total / max(1, len(index)))
@@ -174,67 +184,12 @@ def fit(model: TagOp, rows: Rows, index: np.ndarray, config: Any, lengths: np.nd
     return {"steps": done, "losses": found, "questions": len(index), "seconds": round(time.perf_counter() - begin, 2)}
 
 
-class _Learning:
-    """One training step after the other; recorded as CUDA graphs of few sizes, if `recorded`."""
-
-    def __init__(self, model: TagOp, rows: Rows, optimizer: Any, config: Any, recorded: bool) -> None:
-        self.model, self.rows, self.optimizer, self.config, self.recorded = model, rows, optimizer, config, recorded
-        self.weights = [weight for group in optimizer.param_groups for weight in group["params"]]
-        self.graphs: dict[tuple[int, int, int], GraphedStep] = {}
-
-    def __call__(self, part: np.ndarray) -> Tensor:
-        """Learns from some rows; their loss."""
-        length, count = self.rows.sizes(part)
-        if not self.recorded:
-            return self._step(self.rows.places(part), length, count)
-        length, count = -(-length // _LENGTHS) * _LENGTHS, -(-count // _COUNTS) * _COUNTS
-        size = (len(part), length, count)
-        if size not in self.graphs:
-            self.graphs[size] = GraphedStep(lambda chosen: self._step(chosen, length, count))
-        graph = self.graphs[size]
-        # No number is predicted by a head here. What cannot be recorded looks for equal numbers again.
-        with fixed_counts(Counts(numbers=0, tokens=0)) if graph.enabled else contextlib.nullcontext():
-            return graph(self.rows.places(part))
-
-    def _step(self, chosen: Tensor, length: int, count: int) -> Tensor:
-        bf16 = self.config.bf16 and chosen.is_cuda
-        self.optimizer.zero_grad(set_to_none=True)
-        with torch.autocast(chosen.device.type, dtype=torch.bfloat16, enabled=bf16, cache_enabled=not self.recorded):
-            loss = self.model.loss(self.rows.take(chosen, length, count))
-        loss.backward()
-        nn.utils.clip_grad_norm_(self.weights, self.config.clip)
-        self.optimizer.step()
-        return loss.detach()
-
-
 def _batches(index: np.ndarray, lengths: np.ndarray, size: int, draws: np.random.Generator) -> Iterator[np.ndarray]:
     drawn = draws.permutation(index)
     groups = [drawn[start : start + _GROUP * size] for start in range(0, len(drawn), _GROUP * size)]
     ordered = [group[np.argsort(lengths[group], kind="stable")] for group in groups]
     found = [group[start : start + size] for group in ordered for start in range(0, len(group), size)]
     return (found[place] for place in draws.permutation(len(found)))
-
-
-def _optimizer(model: TagOp, config: Any, steps: int, recorded: bool = False) -> tuple[torch.optim.Optimizer, Any]:
-    """AdamW: the backbone at the trial's rate, all new weights at `head_rate`; no decay of biases and norms."""
-    new = number_rate(config.rate, config.head_rate)
-    groups: dict[tuple[float, float], list[Tensor]] = {}
-    for name, weight in model.named_parameters():
-        if weight.requires_grad:
-            rate = config.rate if name.startswith("numbers.backbone.") else new
-            groups.setdefault((rate, config.weight_decay if weight.dim() > 1 else 0.0), []).append(weight)
-    device = model.numbers.device
-    described = [
-        {"params": params, "lr": torch.tensor(rate, device=device) if recorded else rate, "weight_decay": decay}
-        for (rate, decay), params in groups.items()
-    ]
-    optimizer = torch.optim.AdamW(described, fused=device.type == "cuda", capturable=recorded)
-    warm = max(1, round(config.warmup * steps))
-
-    def share(step: int) -> float:
-        return min((step + 1) / warm, max(0.0, (steps - step) / max(1, steps - warm)))
-
-    return optimizer, torch.optim.lr_scheduler.LambdaLR(optimizer, share)
 
 
 def predict(model: TagOp, rows: Rows, index: np.ndarray, size: int) -> list[Predicted]:

@@ -57,7 +57,6 @@ class TatqaTrial(StartedTrial):
         dropout: Before each head.
         max_tokens: Tokens of question, table and paragraphs together; what is behind is cut.
         bf16: Train in mixed precision on an accelerator; evaluation then uses float32 with TF32 products.
-        recorded: Whether steps are recorded as CUDA graphs, where the encoding allows it; results differ by rounding.
         most: Maximum number of contexts of each file, to try things out; None for all.
         trying: Whether this is the try of a learning rate: one fold, measured on dev.
     """
@@ -79,7 +78,6 @@ class TatqaTrial(StartedTrial):
     dropout: float = 0.1
     max_tokens: int = 512
     bf16: bool = True
-    recorded: bool = False
     most: int | None = None
     trying: bool = False
 
