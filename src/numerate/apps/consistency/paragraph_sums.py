@@ -41,6 +41,15 @@ _THAT = re.compile(
     r"^(?:so |thus |all )?(?:that|this|which|it|together,? (?:that|this|they)) (?:all )?(?:gives?"
     r"|makes?|made|comes?|came|brings?|brought|adds?|added|totals?|amounts?)\b"
 )
+_MADE_OF = re.compile(
+    r"\b(?:made up of|consist(?:s|ed|ing)? of|compris(?:es|ed|ing)|composed of|broken down (?:into|as)|breaks? down"
+    r"|split (?:into|as)|divided into|namely)(?: (?!of )[a-z'’-]+){0,4}?[ :,(]*[$€£]?$"
+)
+_ALL = re.compile(r"(?:and |but |luckily,? |fortunately,? |happily,? )?(?:all(?: of)?(?: the| these| those)?|the) ")
+_ALL_BEHIND = re.compile(
+    r" (?:of (?:them|these|those|us)|were|was|are|have|had|will|must|made|got|went|came|took|survived|arrived|passed"
+    r"|lived|returned|finished|received|stayed|left)\b"
+)
 _WEAK_TOTAL = re.compile(
     r"(?:\b(?:so|thus|therefore|hence|mak(?:es?|ing)|made|giv(?:es?|ing)|gave|that is|i\.e\.|equals?"
     r"|in other words|which means|meaning|works out)|=)(?:[ ,:]+[a-z$€£'’-]+){0,5}[ ,:]*$"
@@ -63,7 +72,8 @@ _OF = re.compile(
 )
 _OPEN = re.compile(
     r"\b(?:includ\w*|among them|among others?|such as|notably|especially|mainly|mostly|for example"
-    r"|e\.g|per|each|every|than|from|up|down"
+    r"|e\.g|per|each|every|than|from"
+    r"|(?<!-)(?<!came )(?<!went )(?<!picked )(?<!broke )(?<!set )(?<!signed )(?<!turned )(?<!held )(?:up|down)"
     r"|rose|fell|grew|averag\w*|mean|median|respectively|versus|vs|against|compared|both|also|or"
     r"|at least|up to|more|fewer|less|further|additional"
     r"|twice|half|double|times|ago|since|aged|between|ranking|ranked|record|previous\w*|last (?:year"
@@ -129,7 +139,11 @@ def paragraph_sums(paragraph: Paragraph) -> Iterator[Finding]:
         if not 2 <= len(alike) <= 14:
             continue
         best = max(_readings(paragraph, z, alike), key=lambda each: each[0], default=None)
-        if best is not None and best[0] >= NEEDED and not is_explained(z, alike):
+        if best is None or best[0] < NEEDED:
+            continue
+        # `All 48 were unhurt, though two ...`: those are among them.
+        is_all = _ALL.fullmatch(paragraph.upto(z)) is not None
+        if not is_explained(z, [each for each in alike if each.start < z.start] if is_all else alike):
             _, real, parts, sign = best
             terms = f" {sign} ".join(plain(each.value) for each in parts)
             message = f"{terms} = {plain(real)}, not {z.text}."
@@ -172,12 +186,15 @@ def _readings(
         and back == [each for each in before if paragraph.place(each) >= here - 1]
     ):
         cue = 9.0
+    if len(back) > 1 and _ALL.fullmatch(paragraph.upto(z)) and _ALL_BEHIND.match(tail):
+        cue = 9.0 if len(back) > 2 else 7.0
     if cue or _is_owned(lead) or len(before) > 2:
         runs += [before[at:] for at in range(len(before) - 1) if _begins(paragraph, before, at)]
         if len(before) > 2 and _complements(paragraph, before[-2:]) and not any(len(each) == 2 for each in runs):
             runs.append(before[-2:])
     opened = [_OF.match(paragraph.lead(after[0], 200)) is not None] if after else [False]
     runs += [after[:count] for count in range(2, len(after) + 1) if _ends(paragraph, after, count)]
+    own = [each for each in after if paragraph.place(each) == paragraph.place(after[0])]
     for parts in runs:
         if not 2 <= len(parts) <= MOST_PARTS or not (
             _are_listed(paragraph, parts) or _complements(paragraph, parts) == 7.0
@@ -192,6 +209,13 @@ def _readings(
         is_rest = _REST.search(paragraph.lead(parts[-1])) is not None
         bits = cue + _complements(paragraph, parts) + (5.0 if is_rest and parts[0].start > z.start else 0.0)
         bits += 3.0 if opened[0] and parts[0] is after[0] else 0.0
+        if (
+            parts[0].start > z.start
+            and not cue
+            and len(parts) == len(own)
+            and _MADE_OF.search(paragraph.between(z, parts[0]))
+        ):
+            bits += 8.0 if len(parts) > 2 else 7.0
         slip = slip_bits(z, real)
         # Without any word, the whole list and an exchange of digits are needed.
         bits += slip if bits or (slip > 8.5 and len(parts) > 2 and parts[0].start < z.start) else 0.0
@@ -203,21 +227,32 @@ def _readings(
         bits -= far if paragraph.place(parts[0]) != here and cue < 6 and not is_rest and not opened[0] else 0.0
         yield bits, real, parts, "+"
     if (_REST.search(lead) or _REST_BEHIND.match(tail)) and before:
-        for whole in (max(before, key=lambda each: each.value),):
-            parts = [each for each in before if each.start > whole.start]
-            if not parts or len(parts) > MOST_PARTS or whole.value <= max(each.value for each in (*parts, z)):
-                continue
-            if not _are_listed(paragraph, parts):
-                continue
-            real = whole.value - sum(each.value for each in parts)
-            if real <= 0 or not 0.2 < z.value / real < 5:
-                continue
-            slack = blur_of(z) + 1.7 * math.sqrt(sum(blur_of(each) ** 2 for each in (whole, *parts)))
-            if abs(real - z.value) > slack:
-                bits = 7.0 if _REST.search(lead) else 4.0
-                bits += slip_bits(z, real) + (-2.0 if len(parts) == 1 else 1.0)
-                bits -= 0.0 if 0.5 < z.value / real < 2 or z.value - real in (10, -10, 100, -100) else 2.0
-                yield bits, real, [whole, *parts], "-"
+        yield from _rests(paragraph, z, before)
+
+
+def _rests(
+    paragraph: Paragraph, z: Quantity, before: list[Quantity]
+) -> Iterator[tuple[float, float, list[Quantity], str]]:
+    """Readings of a number as what is left of the largest one before it."""
+    whole, here = max(before, key=lambda each: each.value), paragraph.place(z)
+    behind = [each for each in before if each.start > whole.start]
+    own = [each for each in behind if paragraph.place(each) == here]
+    # `412 patients at nine centres. 31 withdrew, ..., leaving 365`: what else the first sentence counts is no part.
+    for parts in (behind, own) if 1 < len(own) < len(behind) else (behind,):
+        if not parts or len(parts) > MOST_PARTS or whole.value <= max(each.value for each in (*parts, z)):
+            continue
+        if not _are_listed(paragraph, parts):
+            continue
+        real = whole.value - sum(each.value for each in parts)
+        if real <= 0 or not 0.2 < z.value / real < 5:
+            continue
+        slack = blur_of(z) + 1.7 * math.sqrt(sum(blur_of(each) ** 2 for each in (whole, *parts)))
+        if abs(real - z.value) <= slack:
+            return
+        bits = 7.0 if _REST.search(paragraph.lead(z)) else 4.0
+        bits += slip_bits(z, real) + (-2.0 if len(parts) == 1 else 1.0)
+        bits -= 0.0 if 0.5 < z.value / real < 2 or z.value - real in (10, -10, 100, -100) else 2.0
+        yield bits, real, [whole, *parts], "-"
 
 
 def _is_one_noun(paragraph: Paragraph, z: Quantity, parts: list[Quantity]) -> bool:
