@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from numerate.apps.consistency.base import Rule, finding_at, rules, written_like
 from numerate.apps.consistency.loose_conversions import loose_conversions, words_and_figures
 from numerate.apps.consistency.quantities import ANY, MONEY, UNIT, one, slot
-from numerate.apps.consistency.restated import FRACTION, fractions_and_decimals, scaled_money
+from numerate.apps.consistency.restated import BARE, FRACTION, bare_units, fractions_and_decimals, scaled_money
 from numerate.numerals.unit_factors import converted, dimension_name, system_of
 
 if TYPE_CHECKING:
@@ -73,6 +73,7 @@ class Conversion(Rule):
             or tally.money > 1
             or (" (" in text and _FIGURES.search(text) is not None)
             or ("/" in text and FRACTION.search(text) is not None)
+            or (tally.units > 0 and any(map(text.__contains__, BARE)))
         )
 
     def paragraph(self, paragraph: Paragraph) -> Iterable[Finding]:
@@ -90,6 +91,8 @@ class Conversion(Rule):
             yield from words_and_figures(sentence)
         if "/" in sentence.text and FRACTION.search(sentence.text):
             yield from fractions_and_decimals(sentence)
+        if any(map(sentence.text.__contains__, BARE)):
+            yield from bare_units(sentence)
         if skeleton.count(UNIT) < 2:
             return
         yield from loose_conversions(sentence)

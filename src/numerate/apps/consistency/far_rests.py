@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import TYPE_CHECKING
 
@@ -99,6 +100,8 @@ def mixed_sums(paragraph: Paragraph) -> Iterator[Finding]:
             near = [each for each in paragraph.values if each.group == "plain"]
         before = [each for each in near if each.end <= z.start and paragraph.place(each) >= here - 1]
         own = [each for each in before if paragraph.place(each) == here]
+        if ":" in paragraph.upto(z) and z.group == "money":  # `has three lines: cabinets 2,340, ...`
+            own = [each for each in own if ":" in paragraph.upto(each)]
         parts = own if len(own) > 1 else before
         if not (_TOTAL.search(paragraph.lead(z)) or _TOTAL_BEHIND.match(paragraph.tail(z))):
             continue
@@ -133,7 +136,7 @@ def _minutes(quantity: Quantity) -> float:
 
 def _are_listed(paragraph: Paragraph, parts: list[Quantity]) -> bool:
     """Whether the parts follow each other as a list of one number each."""
-    words = [paragraph.between(one, other) for one, other in zip(parts, parts[1:], strict=False)]
+    words = [paragraph.between(one, other) for one, other in itertools.pairwise(parts)]
     if any(len(each) > 70 or _OTHER.search(each) for each in words) or any(each.hedge for each in parts):
         return False
     inner = [each for each in paragraph.values if parts[0].start <= each.start < parts[-1].start]

@@ -48,6 +48,7 @@ _BESIDES = re.compile(
 _APART = re.compile(r"\b(?:only|of which|of them)\b|\bwith(?: [a-z'’-]+){0,5}[ (]*$")
 _BUNDLE = re.compile(r"(?: [a-z'’-]+){0,3}? (?:for|at|cost|costs|are)(?: just| only)? [$€£]?")
 """`three jars for 18`, where one is 6.50: several may be cheaper."""
+_FLOW = re.compile(r"\b(?:fill|empt|drain|pump|tap|drip|infus)\w*")
 _AVERAGE = re.compile(r"\b(?:averag\w+|mean|works? out|about)\b")
 _UNIT_NOUNS = {
     "h": "hour", "min": "minute", "d": "day", "week": "week", "month": "month", "year": "year", "kg": "kilo",
@@ -220,6 +221,9 @@ def paragraph_rates(paragraph: Paragraph) -> Iterator[Finding]:
             if bits < 4.0 and len({paragraph.place(each) for each in (n, a, r)}) > 1:
                 bits = 0.0  # a digit of two is no proof from one sentence to another
             is_together = paragraph.place(n) == paragraph.place(a) == paragraph.place(r)
+            if result and r.group == "unit" and n.start > a.start and _FLOW.search(paragraph.lower):
+                # `35 litres a minute. Filling the 2,800-litre tank takes ...`: nothing else may count here.
+                is_together = is_closed = len(values) == 3
             if not bits and not ((fit >= 5 or is_closed) and result and is_together and 0.5 < ratio < 2):
                 continue
             if wrong is r and not bits:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["paragraph_sums"]
 
 MOST_PARTS = 8
+_TIMES = ("h", "min")
 _CUE = re.compile(
     r"total|in all\b|all in\b|altogether|overall|combined|together|\bsum\b|all told|add(?:s|ed"
     r"|ing)? up|com(?:es?|ing) to|came to"
@@ -138,6 +139,8 @@ def paragraph_sums(paragraph: Paragraph) -> Iterator[Finding]:
         alike = [each for each in paragraph.alike(z) if each.value > 0]
         if not 2 <= len(alike) <= 14:
             continue
+        if z.unit in _TIMES and any(each.unit in _TIMES and each.unit != z.unit for each in paragraph.values):
+            continue  # hours and minutes are added elsewhere
         best = max(_readings(paragraph, z, alike), key=lambda each: each[0], default=None)
         if best is None or best[0] < NEEDED:
             continue
@@ -182,6 +185,7 @@ def _readings(
     back = [each for each in before if paragraph.place(each) == here - 1]
     if (
         _THAT.match(paragraph.upto(z))
+        and not any(paragraph.place(each) == here and each.end <= z.start for each in paragraph.values)
         and len(back) > 2
         and back == [each for each in before if paragraph.place(each) >= here - 1]
     ):

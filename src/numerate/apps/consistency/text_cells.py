@@ -31,7 +31,7 @@ _SCALES = (
 _OTHER = re.compile(
     r"\b(?:last (?:year|month|week|season|time|quarter)|previous\w*|prior|before|budget(?:ed)?|plan\w*|target|expect\w*"
     r"|compared|than|from|against|forecast|goal|earlier|ago|of them|of which|of these|capacity|limit|average|mean"
-    r"|would|could|per|each|every|by|more|less|fewer|up|down|rose|fell|difference|between|least|most)\b|%"
+    r"|would|could|had|asked|wanted|hoped|ordered|per|each|every|by|more|less|fewer|up|down|rose|fell|difference|between|least|most)\b|%"
 )
 _WORD = re.compile(r"[a-z]{3,}")
 
@@ -82,10 +82,15 @@ class TextCells(Rule):
             if len(named) != 1:
                 continue
             best = max(_bits(z, named[0], lead + tail, every), default=None, key=lambda each: each[0])
-            if best is not None and best[0] >= NEEDED:
+            if best is not None and best[0] >= NEEDED and not _is_told(paragraph, best[2] * best[3]):
                 _, head, real, scale = best
                 message = f"The table has {real:g} as {head!r} of {named[0].label!r}, not {z.text}."
                 yield finding_at("text-cell", z, message, meant=real * scale, probability=0.88)
+
+
+def _is_told(paragraph: Paragraph, value: float) -> bool:
+    """Whether the text has the value of the cell too, so that the other number tells something else."""
+    return any(abs(each.value - value) <= 1e-9 * value for each in paragraph.values)
 
 
 def _rows_of(document: Document, table: NumberTable) -> Iterator[_Cells]:

@@ -19,22 +19,25 @@ if TYPE_CHECKING:
 __all__ = ["told_shares"]
 
 _BECOMES = re.compile(
-    r"(?: [a-z'’-]+){0,5}?,? (?:(?:will |would |now |then |therefore |thus |so )*(?:becomes?|became|be|goes(?: up| down)? to"
-    r"|go(?: up| down)? to|rises? to|falls? to|drops? to|increases? to|turns? into|costs?|to))(?: now| then)?(?: an?)? [$€£]?"
+    r"(?: [a-z'’-]+){0,5}?,? (?:(?:will |would |now |then |therefore |thus |so )*(?:becomes?|became|be|costs?|to"
+    r"|turns? into|(?:go|goes|goes up|goes down|go up|go down|rises?|falls?|drops?|increases?) to))(?: now| then)?"
+    r"(?: an?)? [$€£]?"
 )
 _UP = re.compile(
-    r"\b(?:go(?:es|ing)? up|went up|ris(?:e|es|ing|en)|rose|increas\w+|rais\w+|add(?:s|ed|ing)?|dearer|more|up|higher|grow\w*)\b"
+    r"\b(?:go(?:es|ing)? up|went up|ris(?:e|es|ing|en)|rose|increas\w+|rais\w+|add(?:s|ed|ing)?|dearer|more|up"
+    r"|higher|grow\w*)\b"
 )
 _DOWN = re.compile(
-    r"\b(?:go(?:es|ing)? down|went down|fall(?:s|ing|en)?|fell|decreas\w+|lower(?:ed|s)?|cut(?:s|ting)?|reduc\w+|cheaper"
-    r"|less|down|off|discount\w*|drop\w*|knock\w*)\b"
+    r"\b(?:go(?:es|ing)? down|went down|fall(?:s|ing|en)?|fell|decreas\w+|lower(?:ed|s)?|cut(?:s|ting)?|reduc\w+"
+    r"|cheaper|less|down|off|discount\w*|drop\w*|knock\w*)\b"
 )
 _FEE = re.compile(
     r"\b(?:tip(?:s|ped|ping)?|gratuity|tax(?:es)?|vat|gst|discount|deposit|commission|fees?|surcharge|service|levy|rebate"
     r"|duty|royalt(?:y|ies)|interest|donat\w+|charit\w+|savings?|down ?payment|mark-?up|share|bonus|premium|cut)\b"
 )
 _BESIDE = re.compile(
-    r"(?: of (?:it|that|this|them|which|the (?:bill|price|total|sum|amount|fee)))?(?:, (?:or |i\.e\.,? |that is,? |namely )?| ?\(| – | — | or | = |: )[$€£]?"
+    r"(?: of (?:it|that|this|them|which|the (?:bill|price|total|sum|amount|fee)))?"
+    r"(?:, (?:or |i\.e\.,? |that is,? |namely )?| ?\(| – | — | or | = |: )[$€£]?"
 )
 _OTHER = re.compile(
     r"\b(?:of (?:these|them|which)|per|each|every|at least|up to|between|maximum|minimum|capped|from)\b"
@@ -90,7 +93,8 @@ def _beside(paragraph: Paragraph, p: Quantity) -> Iterator[Finding]:
     values, index = paragraph.values, paragraph.values.index(p)
     for z in values[max(0, index - 1) : index] + values[index + 1 : index + 2]:
         first, second = (z, p) if z.start < p.start else (p, z)
-        if z.group != "money" or z.hedge or not _BESIDE.fullmatch(paragraph.between(first, second)):
+        gap = paragraph.between(first, second) + ("(" if second.text.startswith("(") else "")
+        if z.group != "money" or z.hedge or not _BESIDE.fullmatch(gap):
             continue
         bases = [
             each for each in paragraph.alike(z)
