@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
 from numerate.apps.consistency.closed import blur_of
+from numerate.apps.consistency.match_records import match_records
 from numerate.apps.consistency.paragraph_rates import nouns_of
 from numerate.apps.consistency.paragraphs import NEEDED, is_explained, slip_bits
 
@@ -42,6 +43,7 @@ _THAT = re.compile(
     r"^(?:so |thus |all )?(?:that|this|which|it|together,? (?:that|this|they)) (?:all )?(?:gives?"
     r"|makes?|made|comes?|came|brings?|brought|adds?|added|totals?|amounts?)\b"
 )
+_MINUS = re.compile(r"\b(?:offset|less|minus|net of|decrease\w*|reduced|deduct\w*|negative|loss(?:es)?)\b")
 _MADE_OF = re.compile(
     r"\b(?:made up of|consist(?:s|ed|ing)? of|compris(?:es|ed|ing)|composed of|broken down (?:into|as)|breaks? down"
     r"|split (?:into|as)|divided into|namely)(?: (?!of )[a-z'’-]+){0,4}?[ :,(]*[$€£]?$"
@@ -101,36 +103,13 @@ _SETS = [
         "drug placebo", "intervention control", "passed failed", "there back", "outward return", "uphill downhill",
     )
 ]  # fmt: skip
-_UNFINISHED = re.compile(r"abandon|postpon|\bvoid|no result|unfinished|remain|\bleft\b|to play|forfeit|walkover|cancel")
-_GAMES = (
-    r"(?: (?:games|matches|of them|times|fixtures|bouts|fights|rounds))?(?:,| and|;|, and| but) "
-    r"(?:they |we |he |she |it )?(?:have |has |had )?"
-)
-_PLAYED = re.compile(
-    r"\bplayed (?P<n>\d{1,3})"
-    + _GAMES
-    + r"won (?P<a>\d{1,3})"
-    + _GAMES
-    + r"(?:lost|drew|drawn|tied) (?P<b>\d{1,3})"
-    + r"(?:"
-    + _GAMES
-    + r"(?:lost|drew|drawn|tied) (?P<c>\d{1,3}))?"
-)
-_PLAYED_BEHIND = re.compile(
-    r"\b(?:won|winning) (?P<a>\d{1,3})"
-    + _GAMES
-    + r"(?:lost|drew|drawn|drawing|losing|tied) (?P<b>\d{1,3})"
-    + _GAMES
-    + r"(?:lost|drew|drawn|drawing|losing|tied) (?P<c>\d{1,3})(?: of| from| in|,? out of)(?: (?:the"
-    r"|their|its|his|her|our|all))? (?P<n>\d{1,3}) (?:games|matches|played|fixtures|fights|bouts)"
-)
 _LIST = re.compile(r",|\band\b|;|:|–|—|\bplus\b|\bwith\b|\+|\bwhile\b|\.|\bthen\b|\bfollowed by\b")
 
 
 def paragraph_sums(paragraph: Paragraph) -> Iterator[Finding]:
     """Totals that are not the sum of the parts beside them, and rests that are not what is left."""
     if "won" in paragraph.lower or "winning" in paragraph.lower:
-        yield from _records(paragraph)
+        yield from match_records(paragraph)
     if paragraph.tally.values < 3 or not _CUE.search(paragraph.lower) or len(paragraph.values) < 3:
         return
     for z in paragraph.values:
@@ -151,26 +130,6 @@ def paragraph_sums(paragraph: Paragraph) -> Iterator[Finding]:
             terms = f" {sign} ".join(plain(each.value) for each in parts)
             message = f"{terms} = {plain(real)}, not {z.text}."
             yield finding_at("sum", z, message, meant=real, others=parts, probability=0.86)
-
-
-def _records(paragraph: Paragraph) -> Iterator[Finding]:
-    """Matches played, won, drawn and lost: `played 22, won 13, drawn 4, lost 7`."""
-    for record in (_PLAYED, _PLAYED_BEHIND):
-        match = record.search(paragraph.lower)
-        if match is None:
-            continue
-        starts = {match.start(name) + paragraph.whole.offset: name for name in ("n", "a", "b", "c") if match[name]}
-        found = {starts[each.start]: each for each in paragraph.values if each.start in starts}
-        if "n" not in found or len(found) < len(starts):
-            continue
-        total, parts = found["n"], [each for name, each in sorted(found.items()) if name != "n"]
-        whole = sum(each.value for each in parts)
-        if _UNFINISHED.search(paragraph.lower, match.end(), match.end() + 90):
-            continue
-        if whole != total.value and 0.5 < whole / total.value < 2 and not (len(parts) == 2 and whole < total.value):
-            terms = " + ".join(plain(each.value) for each in parts)
-            message = f"{terms} = {plain(whole)}, not {total.text}."
-            yield finding_at("sum", total, message, meant=whole, others=parts, probability=0.88)
 
 
 def _readings(
@@ -218,6 +177,7 @@ def _readings(
             and not cue
             and len(parts) == len(own)
             and _MADE_OF.search(paragraph.between(z, parts[0]))
+            and not _MINUS.search(paragraph.between(z, parts[-1]) + paragraph.tail(parts[-1]))
         ):
             bits += 8.0 if len(parts) > 2 else 7.0
         slip = slip_bits(z, real)
