@@ -125,7 +125,8 @@ def paragraph_sums(paragraph: Paragraph) -> Iterator[Finding]:
             continue
         # `All 48 were unhurt, though two ...`: those are among them.
         is_all = _ALL.fullmatch(paragraph.upto(z)) is not None
-        if not is_explained(z, [each for each in alike if each.start < z.start] if is_all else alike):
+        others = [each for each in alike if each.start < z.start] if is_all else alike
+        if not is_explained(z, others, means=best[3] == "+"):
             _, real, parts, sign = best
             terms = f" {sign} ".join(plain(each.value) for each in parts)
             message = f"{terms} = {plain(real)}, not {z.text}."

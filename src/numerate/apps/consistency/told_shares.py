@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["told_shares"]
 
 _BECOMES = re.compile(
-    r"(?: [a-z'’-]+){0,5}?,? (?:(?:will |would |now |then |therefore |thus |so )*(?:becomes?|became|be|costs?|to"
+    r"(?: [a-z'’-]+){0,5}?,? (?:(?:will |would |now |then |therefore |thus |so )*(?:"
+    r"becomes?|became|be|costs?(?: them| you| us| me)?|to"
     r"|turns? into|(?:go|goes|goes up|goes down|go up|go down|rises?|falls?|drops?|increases?) to))(?: now| then)?"
     r"(?: an?)? [$€£]?"
 )
