@@ -162,7 +162,9 @@ def closed_percent(sentence: Sentence) -> Iterator[Finding]:
                 continue
             blur = blur_of(a) / a.value + blur_of(b) / b.value
             real = b.value / a.value - 1
-            for each in (real, real + 1, *((1 - real,) if is_rate else ())):
+            # A tax may be told with what it is added to: `19 percent, €437, which makes €2,737`.
+            held = b.value / (a.value - b.value) if is_rate and a.value > b.value else real
+            for each in (real, real + 1, *((1 - real, held) if is_rate else ())):
                 if abs(abs(each) - share) <= p.slack + 0.003 + blur * b.value / a.value:
                     return
             if a.start < b.start and 0.25 < abs(real) / share < 4 and 1 / 4.1 < b.value / a.value < 4.1:

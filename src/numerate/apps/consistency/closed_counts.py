@@ -46,6 +46,13 @@ def closed_rest(sentence: Sentence) -> Iterator[Finding]:
     whole, taken = values[0], values[1:-1]
     if len(taken) == 1 and _TAKEN_OF.match(sentence.between(whole, taken[0])):
         whole, taken = taken[0], [whole]  # `after selling 15 of its 62 shops`
+    words = sentence.between(whole, taken[0])
+    if (
+        len(taken) == 1
+        and words.startswith((" and ", ", "))
+        and words.split()[-1:] == whole.before.lower().split()[-1:]
+    ):
+        return  # `the house accounts for €540,000 and the vineyard for €215,000`: both are parts
     real = whole.value - sum(each.value for each in taken)
     slack = sum(0.0 if each.half == 0.5 and each.unit is None and not each.hedge else each.slack for each in values)
     if real <= 0 or any(each.hedge in ("over", "under") for each in values) or not 0.4 < z.value / real < 2.5:

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 from numerate.apps.consistency.base import Rule, finding_at, rules, written_like
 from numerate.apps.consistency.loose_conversions import loose_conversions, words_and_figures
 from numerate.apps.consistency.quantities import ANY, MONEY, UNIT, one, slot
+from numerate.apps.consistency.restated import BARE, FRACTION, bare_units, fractions_and_decimals, scaled_money
 from numerate.numerals.unit_factors import converted, dimension_name, system_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from numerate.apps.consistency.paragraphs import Paragraph
     from numerate.apps.consistency.quantities import Quantity, Sentence
     from numerate.apps.consistency.tally import Tally
     from numerate.apps.findings import Finding
@@ -66,7 +68,19 @@ class Conversion(Rule):
 
     def wants(self, tally: Tally, text: str) -> bool:
         """Two quantities with units, or two amounts of money."""
-        return tally.units > 1 or tally.money > 1 or (" (" in text and _FIGURES.search(text) is not None)
+        return (
+            tally.units > 1
+            or tally.money > 1
+            or (" (" in text and _FIGURES.search(text) is not None)
+            or ("/" in text and FRACTION.search(text) is not None)
+            or (tally.units > 0 and any(map(text.__contains__, BARE)))
+        )
+
+    def paragraph(self, paragraph: Paragraph) -> Iterable[Finding]:
+        """Compares amounts in billions with the same in millions."""
+        if paragraph.tally.money > 1 and ("illion" in paragraph.lower or "bn" in paragraph.lower):
+            return scaled_money(paragraph)
+        return ()
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Compares the quantities before and inside of brackets, and on both sides of `or`."""
@@ -75,6 +89,10 @@ class Conversion(Rule):
             yield from _same_money(sentence)
         if "(" in sentence.text:
             yield from words_and_figures(sentence)
+        if "/" in sentence.text and FRACTION.search(sentence.text):
+            yield from fractions_and_decimals(sentence)
+        if any(map(sentence.text.__contains__, BARE)):
+            yield from bare_units(sentence)
         if skeleton.count(UNIT) < 2:
             return
         yield from loose_conversions(sentence)

@@ -45,6 +45,10 @@ _BESIDES = re.compile(
     r"|discount|deposit|less)\b|\band (?:an?|the|\d+|breakfast|lunch|dinner|meals?|insurance) "
 )
 """Words for what a total has besides the product, and for other speeds than the mean."""
+_APART = re.compile(r"\b(?:only|of which|of them)\b|\bwith(?: [a-z'’-]+){0,5}[ (]*$")
+_BUNDLE = re.compile(r"(?: [a-z'’-]+){0,3}? (?:for|at|cost|costs|are)(?: just| only)? [$€£]?")
+"""`three jars for 18`, where one is 6.50: several may be cheaper."""
+_FLOW = re.compile(r"\b(?:fill|empt|drain|pump|tap|drip|infus)\w*")
 _AVERAGE = re.compile(r"\b(?:averag\w+|mean|works? out|about)\b")
 _UNIT_NOUNS = {
     "h": "hour", "min": "minute", "d": "day", "week": "week", "month": "month", "year": "year", "kg": "kilo",
@@ -195,7 +199,7 @@ def paragraph_rates(paragraph: Paragraph) -> Iterator[Finding]:
                 result = 3.0
             here = [each for each in values if paragraph.place(each) == paragraph.place(a)]
             is_closed = result > 0 and len(here) == 3 and r in here and n in here
-            if re.search(r"\b(?:with|only|of which|of them)\b", lead[0]):
+            if _APART.search(lead[0]) or (a.value < count * r.value and _BUNDLE.fullmatch(paragraph.between(n, a))):
                 continue
             if paragraph.place(a) == paragraph.place(r) and _BESIDES.search(paragraph.around(a, r, n)):
                 continue
@@ -217,6 +221,9 @@ def paragraph_rates(paragraph: Paragraph) -> Iterator[Finding]:
             if bits < 4.0 and len({paragraph.place(each) for each in (n, a, r)}) > 1:
                 bits = 0.0  # a digit of two is no proof from one sentence to another
             is_together = paragraph.place(n) == paragraph.place(a) == paragraph.place(r)
+            if result and r.group == "unit" and n.start > a.start and _FLOW.search(paragraph.lower):
+                # `35 litres a minute. Filling the 2,800-litre tank takes ...`: nothing else may count here.
+                is_together = is_closed = len(values) == 3
             if not bits and not ((fit >= 5 or is_closed) and result and is_together and 0.5 < ratio < 2):
                 continue
             if wrong is r and not bits:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from numerate.apps.consistency.base import finding_at, plain
 from numerate.apps.consistency.closed import blur_of
 from numerate.apps.consistency.paragraphs import NEEDED, slip_bits
+from numerate.apps.consistency.told_shares import told_shares
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,6 +70,8 @@ def paragraph_shares(paragraph: Paragraph) -> Iterator[Finding]:
         yield from _rests(paragraph, percents)
         yield from _counted(paragraph, percents)
         yield from _fees(paragraph, percents)
+        if paragraph.tally.values > 2:
+            yield from told_shares(paragraph, percents)
     if paragraph.tally.values > 2 and _FRACTIONS.search(lower):
         yield from _fractions(paragraph)
 

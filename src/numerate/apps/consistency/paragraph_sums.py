@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
 from numerate.apps.consistency.closed import blur_of
+from numerate.apps.consistency.match_records import match_records
 from numerate.apps.consistency.paragraph_rates import nouns_of
 from numerate.apps.consistency.paragraphs import NEEDED, is_explained, slip_bits
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["paragraph_sums"]
 
 MOST_PARTS = 8
+_TIMES = ("h", "min")
 _CUE = re.compile(
     r"total|in all\b|all in\b|altogether|overall|combined|together|\bsum\b|all told|add(?:s|ed"
     r"|ing)? up|com(?:es?|ing) to|came to"
@@ -40,6 +42,16 @@ _TOTAL = re.compile(
 _THAT = re.compile(
     r"^(?:so |thus |all )?(?:that|this|which|it|together,? (?:that|this|they)) (?:all )?(?:gives?"
     r"|makes?|made|comes?|came|brings?|brought|adds?|added|totals?|amounts?)\b"
+)
+_MINUS = re.compile(r"\b(?:offset|less|minus|net of|decrease\w*|reduced|deduct\w*|negative|loss(?:es)?)\b")
+_MADE_OF = re.compile(
+    r"\b(?:made up of|consist(?:s|ed|ing)? of|compris(?:es|ed|ing)|composed of|broken down (?:into|as)|breaks? down"
+    r"|split (?:into|as)|divided into|namely)(?: (?!of )[a-z'’-]+){0,4}?[ :,(]*[$€£]?$"
+)
+_ALL = re.compile(r"(?:and |but |luckily,? |fortunately,? |happily,? )?(?:all(?: of)?(?: the| these| those)?|the) ")
+_ALL_BEHIND = re.compile(
+    r" (?:of (?:them|these|those|us)|were|was|are|have|had|will|must|made|got|went|came|took|survived|arrived|passed"
+    r"|lived|returned|finished|received|stayed|left)\b"
 )
 _WEAK_TOTAL = re.compile(
     r"(?:\b(?:so|thus|therefore|hence|mak(?:es?|ing)|made|giv(?:es?|ing)|gave|that is|i\.e\.|equals?"
@@ -63,7 +75,8 @@ _OF = re.compile(
 )
 _OPEN = re.compile(
     r"\b(?:includ\w*|among them|among others?|such as|notably|especially|mainly|mostly|for example"
-    r"|e\.g|per|each|every|than|from|up|down"
+    r"|e\.g|per|each|every|than|from"
+    r"|(?<!-)(?<!came )(?<!went )(?<!picked )(?<!broke )(?<!set )(?<!signed )(?<!turned )(?<!held )(?:up|down)"
     r"|rose|fell|grew|averag\w*|mean|median|respectively|versus|vs|against|compared|both|also|or"
     r"|at least|up to|more|fewer|less|further|additional"
     r"|twice|half|double|times|ago|since|aged|between|ranking|ranked|record|previous\w*|last (?:year"
@@ -90,36 +103,13 @@ _SETS = [
         "drug placebo", "intervention control", "passed failed", "there back", "outward return", "uphill downhill",
     )
 ]  # fmt: skip
-_UNFINISHED = re.compile(r"abandon|postpon|\bvoid|no result|unfinished|remain|\bleft\b|to play|forfeit|walkover|cancel")
-_GAMES = (
-    r"(?: (?:games|matches|of them|times|fixtures|bouts|fights|rounds))?(?:,| and|;|, and| but) "
-    r"(?:they |we |he |she |it )?(?:have |has |had )?"
-)
-_PLAYED = re.compile(
-    r"\bplayed (?P<n>\d{1,3})"
-    + _GAMES
-    + r"won (?P<a>\d{1,3})"
-    + _GAMES
-    + r"(?:lost|drew|drawn|tied) (?P<b>\d{1,3})"
-    + r"(?:"
-    + _GAMES
-    + r"(?:lost|drew|drawn|tied) (?P<c>\d{1,3}))?"
-)
-_PLAYED_BEHIND = re.compile(
-    r"\b(?:won|winning) (?P<a>\d{1,3})"
-    + _GAMES
-    + r"(?:lost|drew|drawn|drawing|losing|tied) (?P<b>\d{1,3})"
-    + _GAMES
-    + r"(?:lost|drew|drawn|drawing|losing|tied) (?P<c>\d{1,3})(?: of| from| in|,? out of)(?: (?:the"
-    r"|their|its|his|her|our|all))? (?P<n>\d{1,3}) (?:games|matches|played|fixtures|fights|bouts)"
-)
 _LIST = re.compile(r",|\band\b|;|:|–|—|\bplus\b|\bwith\b|\+|\bwhile\b|\.|\bthen\b|\bfollowed by\b")
 
 
 def paragraph_sums(paragraph: Paragraph) -> Iterator[Finding]:
     """Totals that are not the sum of the parts beside them, and rests that are not what is left."""
     if "won" in paragraph.lower or "winning" in paragraph.lower:
-        yield from _records(paragraph)
+        yield from match_records(paragraph)
     if paragraph.tally.values < 3 or not _CUE.search(paragraph.lower) or len(paragraph.values) < 3:
         return
     for z in paragraph.values:
@@ -128,32 +118,19 @@ def paragraph_sums(paragraph: Paragraph) -> Iterator[Finding]:
         alike = [each for each in paragraph.alike(z) if each.value > 0]
         if not 2 <= len(alike) <= 14:
             continue
+        if z.unit in _TIMES and any(each.unit in _TIMES and each.unit != z.unit for each in paragraph.values):
+            continue  # hours and minutes are added elsewhere
         best = max(_readings(paragraph, z, alike), key=lambda each: each[0], default=None)
-        if best is not None and best[0] >= NEEDED and not is_explained(z, alike):
+        if best is None or best[0] < NEEDED:
+            continue
+        # `All 48 were unhurt, though two ...`: those are among them.
+        is_all = _ALL.fullmatch(paragraph.upto(z)) is not None
+        others = [each for each in alike if each.start < z.start] if is_all else alike
+        if not is_explained(z, others, means=best[3] == "+"):
             _, real, parts, sign = best
             terms = f" {sign} ".join(plain(each.value) for each in parts)
             message = f"{terms} = {plain(real)}, not {z.text}."
             yield finding_at("sum", z, message, meant=real, others=parts, probability=0.86)
-
-
-def _records(paragraph: Paragraph) -> Iterator[Finding]:
-    """Matches played, won, drawn and lost: `played 22, won 13, drawn 4, lost 7`."""
-    for record in (_PLAYED, _PLAYED_BEHIND):
-        match = record.search(paragraph.lower)
-        if match is None:
-            continue
-        starts = {match.start(name) + paragraph.whole.offset: name for name in ("n", "a", "b", "c") if match[name]}
-        found = {starts[each.start]: each for each in paragraph.values if each.start in starts}
-        if "n" not in found or len(found) < len(starts):
-            continue
-        total, parts = found["n"], [each for name, each in sorted(found.items()) if name != "n"]
-        whole = sum(each.value for each in parts)
-        if _UNFINISHED.search(paragraph.lower, match.end(), match.end() + 90):
-            continue
-        if whole != total.value and 0.5 < whole / total.value < 2 and not (len(parts) == 2 and whole < total.value):
-            terms = " + ".join(plain(each.value) for each in parts)
-            message = f"{terms} = {plain(whole)}, not {total.text}."
-            yield finding_at("sum", total, message, meant=whole, others=parts, probability=0.88)
 
 
 def _readings(
@@ -168,16 +145,20 @@ def _readings(
     back = [each for each in before if paragraph.place(each) == here - 1]
     if (
         _THAT.match(paragraph.upto(z))
+        and not any(paragraph.place(each) == here and each.end <= z.start for each in paragraph.values)
         and len(back) > 2
         and back == [each for each in before if paragraph.place(each) >= here - 1]
     ):
         cue = 9.0
+    if len(back) > 1 and _ALL.fullmatch(paragraph.upto(z)) and _ALL_BEHIND.match(tail):
+        cue = 9.0 if len(back) > 2 else 7.0
     if cue or _is_owned(lead) or len(before) > 2:
         runs += [before[at:] for at in range(len(before) - 1) if _begins(paragraph, before, at)]
         if len(before) > 2 and _complements(paragraph, before[-2:]) and not any(len(each) == 2 for each in runs):
             runs.append(before[-2:])
     opened = [_OF.match(paragraph.lead(after[0], 200)) is not None] if after else [False]
     runs += [after[:count] for count in range(2, len(after) + 1) if _ends(paragraph, after, count)]
+    own = [each for each in after if paragraph.place(each) == paragraph.place(after[0])]
     for parts in runs:
         if not 2 <= len(parts) <= MOST_PARTS or not (
             _are_listed(paragraph, parts) or _complements(paragraph, parts) == 7.0
@@ -192,6 +173,14 @@ def _readings(
         is_rest = _REST.search(paragraph.lead(parts[-1])) is not None
         bits = cue + _complements(paragraph, parts) + (5.0 if is_rest and parts[0].start > z.start else 0.0)
         bits += 3.0 if opened[0] and parts[0] is after[0] else 0.0
+        if (
+            parts[0].start > z.start
+            and not cue
+            and len(parts) == len(own)
+            and _MADE_OF.search(paragraph.between(z, parts[0]))
+            and not _MINUS.search(paragraph.between(z, parts[-1]) + paragraph.tail(parts[-1]))
+        ):
+            bits += 8.0 if len(parts) > 2 else 7.0
         slip = slip_bits(z, real)
         # Without any word, the whole list and an exchange of digits are needed.
         bits += slip if bits or (slip > 8.5 and len(parts) > 2 and parts[0].start < z.start) else 0.0
@@ -203,21 +192,32 @@ def _readings(
         bits -= far if paragraph.place(parts[0]) != here and cue < 6 and not is_rest and not opened[0] else 0.0
         yield bits, real, parts, "+"
     if (_REST.search(lead) or _REST_BEHIND.match(tail)) and before:
-        for whole in (max(before, key=lambda each: each.value),):
-            parts = [each for each in before if each.start > whole.start]
-            if not parts or len(parts) > MOST_PARTS or whole.value <= max(each.value for each in (*parts, z)):
-                continue
-            if not _are_listed(paragraph, parts):
-                continue
-            real = whole.value - sum(each.value for each in parts)
-            if real <= 0 or not 0.2 < z.value / real < 5:
-                continue
-            slack = blur_of(z) + 1.7 * math.sqrt(sum(blur_of(each) ** 2 for each in (whole, *parts)))
-            if abs(real - z.value) > slack:
-                bits = 7.0 if _REST.search(lead) else 4.0
-                bits += slip_bits(z, real) + (-2.0 if len(parts) == 1 else 1.0)
-                bits -= 0.0 if 0.5 < z.value / real < 2 or z.value - real in (10, -10, 100, -100) else 2.0
-                yield bits, real, [whole, *parts], "-"
+        yield from _rests(paragraph, z, before)
+
+
+def _rests(
+    paragraph: Paragraph, z: Quantity, before: list[Quantity]
+) -> Iterator[tuple[float, float, list[Quantity], str]]:
+    """Readings of a number as what is left of the largest one before it."""
+    whole, here = max(before, key=lambda each: each.value), paragraph.place(z)
+    behind = [each for each in before if each.start > whole.start]
+    own = [each for each in behind if paragraph.place(each) == here]
+    # `412 patients at nine centres. 31 withdrew, ..., leaving 365`: what else the first sentence counts is no part.
+    for parts in (behind, own) if 1 < len(own) < len(behind) else (behind,):
+        if not parts or len(parts) > MOST_PARTS or whole.value <= max(each.value for each in (*parts, z)):
+            continue
+        if not _are_listed(paragraph, parts):
+            continue
+        real = whole.value - sum(each.value for each in parts)
+        if real <= 0 or not 0.2 < z.value / real < 5:
+            continue
+        slack = blur_of(z) + 1.7 * math.sqrt(sum(blur_of(each) ** 2 for each in (whole, *parts)))
+        if abs(real - z.value) <= slack:
+            return
+        bits = 7.0 if _REST.search(paragraph.lead(z)) else 4.0
+        bits += slip_bits(z, real) + (-2.0 if len(parts) == 1 else 1.0)
+        bits -= 0.0 if 0.5 < z.value / real < 2 or z.value - real in (10, -10, 100, -100) else 2.0
+        yield bits, real, [whole, *parts], "-"
 
 
 def _is_one_noun(paragraph: Paragraph, z: Quantity, parts: list[Quantity]) -> bool:

@@ -184,8 +184,8 @@ def slip_bits(said: Quantity, real: float) -> float:
     return 0.0
 
 
-def is_explained(z: Quantity, others: Sequence[Quantity]) -> bool:
-    """Whether a value is the sum, difference or mean of some of the others of its kind, or a multiple of one."""
+def is_explained(z: Quantity, others: Sequence[Quantity], *, means: bool = True) -> bool:
+    """Whether a value is the sum, difference or (unless `means` is False) mean of some of the others of its kind."""
     blur = blur_of(z)
     numbers = [each.value for each in others][:12]
     for count in range(2, min(len(numbers), 6) + 1):
@@ -197,7 +197,9 @@ def is_explained(z: Quantity, others: Sequence[Quantity]) -> bool:
         for some in groups:
             whole, largest = sum(some), max(some)
             slack = blur + 1e-9 * abs(whole)
-            if any(abs(each - z.value) <= slack for each in (whole, 2 * largest - whole, whole / count)):
+            if any(abs(each - z.value) <= slack for each in (whole, 2 * largest - whole)) or (
+                means and abs(whole / count - z.value) <= slack
+            ):
                 return True
     return False
 

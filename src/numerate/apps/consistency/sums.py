@@ -11,6 +11,7 @@ from numerate.apps.consistency.base import Rule, finding_at, matches, plain, rul
 from numerate.apps.consistency.closed_changes import closed_stock
 from numerate.apps.consistency.closed_counts import closed_added, closed_minus, closed_rest
 from numerate.apps.consistency.closed_totals import closed_opposites, closed_total
+from numerate.apps.consistency.far_rests import far_rests, mixed_sums
 from numerate.apps.consistency.listed_parts import listed_parts
 from numerate.apps.consistency.paragraph_sums import paragraph_sums
 from numerate.apps.consistency.parts import totals_of
@@ -24,10 +25,15 @@ if TYPE_CHECKING:
     from numerate.apps.consistency.paragraphs import Paragraph
     from numerate.apps.consistency.quantities import Quantity, Sentence
     from numerate.apps.consistency.tally import Tally
+    from numerate.apps.documents import Document
     from numerate.apps.findings import Finding
 
 __all__ = ["Sums"]
 
+_MIXED = (
+    "in all", "all in", "all told", "altogether", "in total", "together", "total", "adds up", "came to", "comes to",
+    "making", "makes", "combined",
+)  # fmt: skip
 _NUMBER = COUNT + MONEY + UNIT
 _Q = one(_NUMBER)
 _WORD = rf"(?:[a-z$€£][a-z$€£'’.\-]*|{one(ORDINAL)})"
@@ -177,7 +183,14 @@ class Sums(Rule):
 
     def paragraph(self, paragraph: Paragraph) -> Iterable[Finding]:
         """Compares totals and rests with the parts in other sentences."""
-        return paragraph_sums(paragraph)
+        yield from paragraph_sums(paragraph)
+        if any(map(paragraph.lower.__contains__, _MIXED)) and paragraph.tally.values > 2:
+            yield from mixed_sums(paragraph)
+
+    def whole(self, document: Document, sentences: Sequence[Sentence]) -> Iterable[Finding]:
+        """Compares what remains with a whole that the paragraph before names."""
+        text = document.text
+        return far_rests(text, sentences) if "remain" in text or "leav" in text or "the rest" in text else ()
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Looks for a total with its parts before or behind it."""

@@ -32,6 +32,7 @@ _TOTAL = re.compile(
     r"|insgesamt)(?:\b.{0,30})?|all(?: (?:[a-z]+ )?[a-z]{3,})?|overall|combined|altogether|in all|whole [a-z ]{3,20}",
     re.IGNORECASE,
 )
+_SUBTOTAL = re.compile(r"(?:(?:grand|sub)[ -]?)?totals?|sum", re.IGNORECASE)
 _ODD = re.compile(
     r"[*†‡§]$|\[\w\]$|^(?:fastest|slowest|best|worst|mean|average|avg|median|min|max|minimum|maximum"
     r"|lowest|highest|sd|std)\b",
@@ -170,7 +171,17 @@ class NumberTable:
     @cached_property
     def total_rows(self) -> list[int]:
         """Rows that are named total, sum, all, ..."""
-        return [row for row, label in enumerate(self.labels) if len(label) < 60 and _TOTAL.fullmatch(label)]
+        text = [index for index in range(len(self.header)) if index not in set(self.numeric)]
+        second = text[1] if 1 < len(text) < 4 else None  # `Equipment,Subtotal,33050`
+        return [
+            row
+            for row, (label, cells) in enumerate(zip(self.labels, self.document.rows, strict=True))
+            if len(label) < 60
+            and (
+                _TOTAL.fullmatch(label)
+                or (second is not None and second < len(cells) and _SUBTOTAL.fullmatch(cells[second].strip()))
+            )
+        ]
 
     @cached_property
     def odd_rows(self) -> list[int]:

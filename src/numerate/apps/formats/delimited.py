@@ -29,6 +29,8 @@ MAX_QUOTED_LINES = 1000
 """A quote that is open for longer was never closed."""
 _HINT = re.compile(r"sep=(.)\s*", re.IGNORECASE)
 """The first line of files that Excel writes."""
+_YEAR = re.compile(r"\d{4}|(?:19|20)\d{2} [A-Za-z]{3,12}")
+"""Names of columns that are read as numbers: `2022`, `2023 budget`."""
 csv.field_size_limit(1 << 20)
 
 
@@ -191,7 +193,7 @@ class _Pushed:
 def _header(row: list[str]) -> tuple[list[str], bool]:
     """Names of the columns, and whether the first row is data already."""
     numbers = sum(cell_number(cell) is not None for cell in row)
-    years = sum(cell.strip().isdecimal() and len(cell.strip()) == 4 for cell in row)
+    years = sum(_YEAR.fullmatch(cell.strip()) is not None and cell_number(cell) is not None for cell in row)
     if numbers - years > 0.5 * len(row):
         return [f"column {index}" for index in range(1, len(row) + 1)], True
     return column_names(row), False

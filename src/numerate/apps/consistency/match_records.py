@@ -1,0 +1,60 @@
+"""Matches played, won, drawn and lost: `played 22, won 13, drawn 4, lost 7`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from numerate.apps.consistency.base import finding_at, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numerate.apps.consistency.paragraphs import Paragraph
+    from numerate.apps.findings import Finding
+
+__all__ = ["match_records"]
+
+_UNFINISHED = re.compile(r"abandon|postpon|\bvoid|no result|unfinished|remain|\bleft\b|to play|forfeit|walkover|cancel")
+_GAMES = (
+    r"(?: (?:games|matches|of them|times|fixtures|bouts|fights|rounds))?(?:,| and|;|, and| but) "
+    r"(?:they |we |he |she |it )?(?:have |has |had )?"
+)
+_PLAYED = re.compile(
+    r"\bplayed (?P<n>\d{1,3})"
+    + _GAMES
+    + r"won (?P<a>\d{1,3})"
+    + _GAMES
+    + r"(?:lost|drew|drawn|tied) (?P<b>\d{1,3})"
+    + r"(?:"
+    + _GAMES
+    + r"(?:lost|drew|drawn|tied) (?P<c>\d{1,3}))?"
+)
+_PLAYED_BEHIND = re.compile(
+    r"\b(?:won|winning) (?P<a>\d{1,3})"
+    + _GAMES
+    + r"(?:lost|drew|drawn|drawing|losing|tied) (?P<b>\d{1,3})"
+    + _GAMES
+    + r"(?:lost|drew|drawn|drawing|losing|tied) (?P<c>\d{1,3})(?: of| from| in|,? out of)(?: (?:the"
+    r"|their|its|his|her|our|all))? (?P<n>\d{1,3}) (?:games|matches|played|fixtures|fights|bouts)"
+)
+
+
+def match_records(paragraph: Paragraph) -> Iterator[Finding]:
+    """Matches played, won, drawn and lost: `played 22, won 13, drawn 4, lost 7`."""
+    for record in (_PLAYED, _PLAYED_BEHIND):
+        match = record.search(paragraph.lower)
+        if match is None:
+            continue
+        starts = {match.start(name) + paragraph.whole.offset: name for name in ("n", "a", "b", "c") if match[name]}
+        found = {starts[each.start]: each for each in paragraph.values if each.start in starts}
+        if "n" not in found or len(found) < len(starts):
+            continue
+        total, parts = found["n"], [each for name, each in sorted(found.items()) if name != "n"]
+        whole = sum(each.value for each in parts)
+        if _UNFINISHED.search(paragraph.lower, match.end(), match.end() + 90):
+            continue
+        if whole != total.value and 0.5 < whole / total.value < 2 and not (len(parts) == 2 and whole < total.value):
+            terms = " + ".join(plain(each.value) for each in parts)
+            message = f"{terms} = {plain(whole)}, not {total.text}."
+            yield finding_at("sum", total, message, meant=whole, others=parts, probability=0.88)
