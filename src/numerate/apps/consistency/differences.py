@@ -18,6 +18,7 @@ from numerate.apps.consistency.difference_patterns import (
 from numerate.apps.consistency.lives import lives
 from numerate.apps.consistency.margins import margins
 from numerate.apps.consistency.quantities import CLOCK, DATED, YEAR
+from numerate.apps.consistency.race_times import race_times
 from numerate.apps.consistency.spans import Span, ages_of, spans_of
 from numerate.apps.consistency.told_durations import told_durations
 from numerate.numerals.unit_factors import dimension_name, measure_of
@@ -59,6 +60,7 @@ _SPANS = (
     "founded",
     "established",
 )
+_NEXT_DAY = re.compile(r" (?:on )?(?:the )?(?:next|following|same) (?:morning|day|afternoon|evening|night)\b")
 _YEAR_DAYS = 365.2425
 
 
@@ -112,6 +114,7 @@ class Differences(Rule):
         yield from lives(document.text, sentences)
         yield from told_durations(document.text, sentences)
         yield from margins(document.text, sentences)
+        yield from race_times(document.text, sentences)
 
     def _spans(self, sentence: Sentence) -> Iterable[Finding]:
         told = list(spans_of(sentence))
@@ -169,7 +172,7 @@ class Differences(Rule):
         measure = measure_of(d.unit or "")
         if measure is None or dimension_name(d.unit or "") != "time" or measure.factors[0] > 3600:
             return
-        gap = match["gap"]
+        gap = _NEXT_DAY.sub("", match["gap"])
         if FLIGHT.search(sentence.skeleton) or _OTHER_TIME.search(gap) or _OTHER_TIME.search(match["between"]):
             return
         if gap.strip(" ,(–-") not in ("", "a", "an") and not _SPAN_WORD.search(gap):

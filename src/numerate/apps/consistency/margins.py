@@ -23,15 +23,20 @@ __all__ = ["margins"]
 _VALUE = COUNT + MONEY + UNIT + PERCENT
 _D = slot("d", _VALUE)
 _NOUN = (
-    r"(?:margin|majority|lead|gap|difference|clearance|spread|shortfall|surplus|deficit|advantage|head start|overspend"
+    r"(?:margin|majority|lead|gap|difference|clearance|spread|shortfall|surplus|deficit|advantage|head start"
+    r"|overspend"
     r"|underspend|excess|discrepancy|play|allowance|overlap|saving|savings|profit|loss|height gain"
-    r"|vertical drop|drop|ascent"
+    r"|vertical drop|drop|ascent|climb|elevation gain|height difference|rise in height|vertical rise"
     r"|winning margin|victory margin)"
 )
 _IS = r"(?: (?:is|was|of|being|equals|amounts to|amounted to|comes to|came to|works out at|stood at|stands at)|:)"
 _JUST = r"(?: (?:just|only|exactly|a mere|a|an|the|precisely|thus|therefore|then|now))*"
 _CLAIMS = (
-    re.compile(rf"\b{_NOUN}(?: (?:between|of|in) (?:the two|them|these|votes|both|victory|points))?{_IS}{_JUST} {_D}"),
+    re.compile(
+        rf"\b{_NOUN}(?: (?:between|of|in) (?:the two|them|these|votes|both|victory|points|height|altitude|elevation"
+        rf"|level|length|weight|size|price|cost|temperature|age|width|depth|value|area|capacity"
+        rf"|output))?{_IS}{_JUST} {_D}"
+    ),
     re.compile(
         rf"{_D}[ -](?:points?|votes?|goals?|runs?|seats?|shots?|strokes?)?[ -]?(?:winning )?(?:margin"
         r"|majority|lead|gap|difference"
@@ -97,6 +102,7 @@ _CUES = (
     "-run ",
     "drop",
     "gain",
+    "climb",
 )
 _OPEN = re.compile(
     r"\b(?:per cent of|each|per|averag\w*|half-time|halftime|quarter|previous\w*|last year"
@@ -109,7 +115,8 @@ _IF = re.compile(
     r"\b(?:when|if|once|until|unless|should|must|may|might|would|could|can|whenever|where|allow\w*|need\w*)\b"
 )
 _BETWEEN_TWO = re.compile(
-    r"^(?:[^.]{0,45}?)(?:;|\bto\b|\bagainst\b|\bversus\b|\bvs\b|,|\band\b|\bwhile\b|\bwith\b|\bbut\b|\bfrom\b|\bfor\b)"
+    r"^(?:[^.]{0,45}?)(?:;|\bto\b|\bagainst\b|\bversus\b|\bvs\b|,|\band\b|\bwhile\b|\bwith\b|\bbut\b|\bfrom\b"
+    r"|\bfor\b)"
 )
 
 
@@ -197,9 +204,11 @@ def _score(window: list[Sentence]) -> Iterator[Finding]:
         return
     if d.value == real or not real or a.value > 250 or d.hedge or d.start in (a.start, b.start):
         return
-    if re.search(
-        r"\b(?:half|quarter|record|previous|last|first|second|aggregate|average|season|career)\b", sentence.skeleton
-    ):
+    near = sentence.skeleton
+    if part is sentence and claims[0]["what"] in ("win", "victory", "defeat", "loss", "triumph"):
+        ends = sorted((match.span(), claims[0].span()))
+        near = near[max(0, ends[0][0] - 8) : ends[1][1] + 12]  # what else the sentence tells of the game is no matter
+    if re.search(r"\b(?:half|quarter|record|previous|last|first|second|aggregate|average|season|career)\b", near):
         return
     message = f"The difference of {a.text} and {b.text} is {written_like(d, real)}, not {d.text}."
     yield finding_at("difference", d, message, meant=real, others=[a, b], probability=0.9)
