@@ -61,6 +61,9 @@ _SPANS = (
     "established",
 )
 _NEXT_DAY = re.compile(r" (?:on )?(?:the )?(?:next|following|same) (?:morning|day|afternoon|evening|night)\b")
+_SAME_ZONE = re.compile(
+    r"\b(?:no|without an?|without|same)(?: change of| change in)? time[ -](?:zones?|change|difference)\b"
+)
 _YEAR_DAYS = 365.2425
 
 
@@ -173,7 +176,11 @@ class Differences(Rule):
         if measure is None or dimension_name(d.unit or "") != "time" or measure.factors[0] > 3600:
             return
         gap = _NEXT_DAY.sub("", match["gap"])
-        if FLIGHT.search(sentence.skeleton) or _OTHER_TIME.search(gap) or _OTHER_TIME.search(match["between"]):
+        if (
+            FLIGHT.search(_SAME_ZONE.sub("", sentence.skeleton))
+            or _OTHER_TIME.search(gap)
+            or _OTHER_TIME.search(match["between"])
+        ):
             return
         if gap.strip(" ,(–-") not in ("", "a", "an") and not _SPAN_WORD.search(gap):
             return

@@ -29,7 +29,7 @@ _Q = slot("q", UNIT)
 _PLACE = re.compile(
     r"\b(?:island|country|city|town|park|district|state|county|region|forest|lake|reserve|municipality|population"
     r"|province|parish|valley|estate|resort|village|campus|complexes|buildings?|basin|territory|desert|plain|density"
-    r"|per|away|radius|from|surround\w*|across|apartments|flats)\b"
+    r"|away|radius|surround\w*|across|apartments|flats)\b"
 )
 _LARGE = frozenset(("km^2", "km2", "km²", "mi^2", "mi2", "ha", "acre"))
 

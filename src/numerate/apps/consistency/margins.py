@@ -107,7 +107,8 @@ _CUES = (
 _OPEN = re.compile(
     r"\b(?:per cent of|each|per|averag\w*|half-time|halftime|quarter|previous\w*|last year"
     r"|year earlier|earlier|record|on average|odds"
-    r"|interval|respectively|as many as|as much as|at least|up to|more than|total of \S+ (?:and|plus)"
+    r"|interval|respectively|as many as|as much as|at least|up to (?=[\ue000-\ue009])"
+    r"|more than|total of \S+ (?:and|plus)"
     r"|plus|rose|fell|increas\w*"
     r"|decreas\w*|declin\w*|grew|gross|operating|net|tax|ebitda|share|minutes? (?:to go|left)|remaining)\b"
 )

@@ -170,6 +170,7 @@ class _Seen(NamedTuple):
     index: int
     sentence: Sentence
     quantity: Quantity
+    near: str = ""
 
 
 def named_again(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
@@ -289,7 +290,8 @@ def _rated(sentences: Sequence[Sentence]) -> Iterator[Finding]:
     told: dict[str, list[_Seen]] = {}
     for index, sentence in enumerate(sentences):
         for match in _RATED.finditer(sentence.skeleton) if UNIT in sentence.skeleton else ():
-            told.setdefault(match["key"], []).append(_Seen(index, sentence, sentence.get(match, "q")))
+            near = sentence.skeleton[max(0, match.start() - 60) : match.end() + 12]
+            told.setdefault(match["key"], []).append(_Seen(index, sentence, sentence.get(match, "q"), near))
     for seen in told.values():
         if len(seen) != 2 or seen[0].index == seen[1].index:
             continue
@@ -297,7 +299,7 @@ def _rated(sentences: Sequence[Sentence]) -> Iterator[Finding]:
         if a.value == b.value or not a.comparable(b) or a.hedge or b.hedge:
             continue
         words = [each.sentence.skeleton for each in seen]
-        if any(_CHANGED.search(each) for each in words):
+        if any(_CHANGED.search(each.near) for each in seen):
             continue
         nouns = [set(re.findall(r"[a-z]{4,}", each)) for each in words]
         shared = {_stem(each) for each in nouns[0]} & {_stem(each) for each in nouns[1]}

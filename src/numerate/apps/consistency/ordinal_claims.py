@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.anniversaries import ANNUAL, anniversaries, editions
 from numerate.apps.consistency.base import finding_at
-from numerate.apps.consistency.placings import FASTER, faster_ones, periods, standings
+from numerate.apps.consistency.placings import FASTER, STANDINGS, faster_ones, periods, standings
 from numerate.apps.consistency.quantities import COUNT, ORDINAL, YEAR, one, slot
 from numerate.apps.consistency.sentence_windows import sentence_groups
 
@@ -65,6 +65,10 @@ _THINGS = frozenset([
 
 def ordinal_claims(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
     """Findings of a text, by paragraphs with an ordinal."""
+    if " points" in text or " pts" in text:
+        for sentence in sentences:
+            if " p" in sentence.text and any(cue in sentence.text for cue in STANDINGS):
+                yield from standings(sentence)
     for group in sentence_groups(text, sentences):
         if not any(numeral.kind == "ordinal" for part in group for numeral in part.numerals):
             continue
@@ -75,8 +79,6 @@ def ordinal_claims(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding
                 yield from _places(sentence)
             if " of " in sentence.text:
                 yield from _of_fewer(sentence)
-            if " points" in sentence.text or " pts" in sentence.text:
-                yield from standings(sentence)
         joined = " ".join(part.text for part in group)
         if any(cue in joined for cue in FASTER):
             yield from faster_ones(group, text)

@@ -18,12 +18,13 @@ if TYPE_CHECKING:
     from numerate.apps.consistency.quantities import Quantity, Sentence
     from numerate.apps.findings import Finding
 
-__all__ = ["FASTER", "faster_ones", "periods", "standings"]
+__all__ = ["FASTER", "STANDINGS", "faster_ones", "periods", "standings"]
 
 FASTER = ("faster", "ahead", "quicker", "better", "higher", "before ", "in front", "beaten by", "beat her", "beat him")
+STANDINGS = ("behind", "ahead of", "in front of", "trail", "clear of")
 _NAME = (
     r"(?:(?:the|his|her|their|fellow|defending|[a-z-]+) ){0,4}[A-ZÀ-Ý][\w’'.-]*(?: (?:[A-ZÀ-Ý][\w’'.-]*"
-    r"|of|de|van|von|da))*"
+    r"|[a-z-]+(?<! and)(?= [A-ZÀ-Ý])|of|de|van|von|da))*"
 )
 _LIST = rf"(?P<list>{_NAME}(?:, {_NAME})*(?:,? and {_NAME})?)"
 _DID = (

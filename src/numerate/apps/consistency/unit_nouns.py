@@ -35,9 +35,6 @@ _LIQUID = (
 _WATER = r"(?:water|drinking water|seawater|fresh water|freshwater|rainwater|meltwater)"
 
 
-_SOME = r"(?:[a-z]+ |[\ue000\ue001][\ue100-\uf8ff] ?)?"
-
-
 class _Row(NamedTuple):
     cues: tuple[str, ...]
     pattern: re.Pattern[str]
@@ -125,9 +122,9 @@ _ROWS = (
     _row(
         "electricity|energy",
         rf"\b(?:(?:over|in|during|for|through) (?:the |an? )?(?:(?:past|last|whole|previous|full|entire|calendar) )*"
-        rf"(?:{_SOME}months?|{_SOME}weeks?|year|quarter|week|season|\ue004[\ue100-\uf8ff])|(?:last"
-        rf"|this) (?:year|month|quarter|winter|summer))\b"
-        rf"[^.;\ue000-\uf8ff]{{0,60}}?\b(?:consum|us|need|sav)(?:es?|ed|ing|s"
+        rf"(?:months?|weeks?|year|quarter|week|season|\ue001[\ue100-\uf8ff]|\ue004[\ue100-\uf8ff])|(?:last"
+        rf"|this) (?:year|month|quarter|winter|summer))(?!\w)"
+        rf"[^.;]{{0,60}}?\b(?:consum|us|need|sav)(?:es?|ed|ing|s"
         rf"|e)(?: up)? {_HEDGE}{_Q}(?: of (?:electricity|energy|power))",
         "power mass volume temperature length area",
         "an amount of energy",
