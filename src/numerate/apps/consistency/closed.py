@@ -338,6 +338,7 @@ def is_typo(said: Quantity, real: float) -> bool:
     )
 
 
+_ALL_CLIMBS = re.compile(r"\b(?:total|cumulative|overall|accumulated|combined) (?:climb\w*|ascent|descent|gain|drop)\b")
 _THAN_NOW = re.compile(r"\bthan (?:now|today|then|at present|currently)\b")
 
 
@@ -352,7 +353,7 @@ def closed_difference(sentence: Sentence) -> Iterator[Finding]:
     values = values_of(sentence)
     if len(values) != 3 or values[0].group == "percent" or len({each.group for each in values}) != 1:
         return
-    if _has_range(sentence, values) or _SIZES.search(sentence.skeleton):
+    if _has_range(sentence, values) or _SIZES.search(sentence.skeleton) or _ALL_CLIMBS.search(sentence.skeleton):
         return
     if values[0].unit is None and (
         _THAN_NOW.search(sentence.skeleton) or len({_is_joined(sentence, each) for each in values}) > 1

@@ -35,11 +35,13 @@ __all__ = ["Differences"]
 
 _MARGINS = ("point", "margin", "lead", "majority", " by ", "goal", "run", "vote", "difference", "advantage", "deficit")
 _OTHER_TIME = re.compile(
-    r"\b(?:break|lunch|pause|stop|delay|interval|late|early|before|ago|within|first|every|notice|per|local|flight|flew"
+    r"\b(?:break|lunch|pause|stop|delay|interval|late|early|before|ago|within|first|every|notice|per|local"
+    r"|flight|flew"
     r"|walk|extra|additional|more|another|only|each)\b"
 )
 _SPAN_WORD = re.compile(
-    r"open|last|tak|hour|after|total|journey|trip|shift|day|duration|long|for|or\b|ride|drive|run|period|spen|work|giv|mak"
+    r"open|last|tak|hour|after|total|journey|trip|shift|day|duration|long|for|or\b|ride|drive|run|period|spen"
+    r"|work|giv|mak"
 )
 _HALF_DAY = re.compile(r"[ap]\.?m", re.IGNORECASE)
 _SPANS = (
@@ -63,6 +65,11 @@ _SPANS = (
 _NEXT_DAY = re.compile(r" (?:on )?(?:the )?(?:next|following|same) (?:morning|day|afternoon|evening|night)\b")
 _SAME_ZONE = re.compile(
     r"\b(?:no|without an?|without|same)(?: change of| change in)? time[ -](?:zones?|change|difference)\b"
+)
+_OTHER_CLOCK = re.compile(
+    r"\bhours? (?:ahead|behind|forward|back)\b|\blocal time\b|\bclocks? (?:go|went|are|is|change[sd]?|were)\b"
+    r"|\btime difference\b"
+    r"|\b[a-z]+(?:ian|ish|ese|eek|ern) time\b"
 )
 _YEAR_DAYS = 365.2425
 
@@ -176,6 +183,8 @@ class Differences(Rule):
         if measure is None or dimension_name(d.unit or "") != "time" or measure.factors[0] > 3600:
             return
         gap = _NEXT_DAY.sub("", match["gap"])
+        if _OTHER_CLOCK.search(sentence.skeleton):
+            return
         if (
             FLIGHT.search(_SAME_ZONE.sub("", sentence.skeleton))
             or _OTHER_TIME.search(gap)

@@ -88,5 +88,8 @@ def numbered_points(text: str) -> Iterator[tuple[re.Match[str], int]]:
         ahead = _BEFORE.search(text, begin, first)
         if ahead is not None and not _PART_OF.search(text[max(0, ahead.start() - 16) : ahead.start()]):
             claims.append(ahead)
+        has_more = re.search(r", and |; and ", text[end : stop if stop > 0 else end + 200]) is not None
         for match in claims:
-            yield match, len(names)
+            # The last of them may have lost its mark.
+            if not (has_more and match is ahead):
+                yield match, len(names)

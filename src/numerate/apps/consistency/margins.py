@@ -26,7 +26,7 @@ _NOUN = (
     r"(?:margin|majority|lead|gap|difference|clearance|spread|shortfall|surplus|deficit|advantage|head start"
     r"|overspend"
     r"|underspend|excess|discrepancy|play|allowance|overlap|saving|savings|profit|loss|height gain"
-    r"|vertical drop|drop|ascent|climb|elevation gain|height difference|rise in height|vertical rise"
+    r"|vertical drop|drop|ascent|height difference|rise in height|vertical rise"
     r"|winning margin|victory margin)"
 )
 _IS = r"(?: (?:is|was|of|being|equals|amounts to|amounted to|comes to|came to|works out at|stood at|stands at)|:)"
@@ -68,6 +68,7 @@ _IN_GAME = re.compile(
     r"\b(?:lead|led|leading|trail\w*|half-?time|half|quarter|closed|start|record|season|period"
     r"|innings|set|aggregate|ahead|series)\b"
 )
+_LAST_DAY = re.compile(r"\blast (?:night|week(?:end)?|month|[a-z]+day)\b")
 _FINAL = re.compile(
     rf"{slot('d', COUNT)}[ -](?:point|goal|run)[ -](?P<what>margin|win|victory|defeat|loss|triumph|winning margin)\b"
     r"|\b(?:margin|winning margin|margin of victory)(?: (?:of|was"
@@ -102,7 +103,6 @@ _CUES = (
     "-run ",
     "drop",
     "gain",
-    "climb",
 )
 _OPEN = re.compile(
     r"\b(?:per cent of|each|per|averag\w*|half-time|halftime|quarter|previous\w*|last year"
@@ -208,7 +208,9 @@ def _score(window: list[Sentence]) -> Iterator[Finding]:
     near = sentence.skeleton
     if part is sentence and claims[0]["what"] in ("win", "victory", "defeat", "loss", "triumph"):
         ends = sorted((match.span(), claims[0].span()))
-        near = near[max(0, ends[0][0] - 8) : ends[1][1] + 12]  # what else the sentence tells of the game is no matter
+        near = _LAST_DAY.sub(
+            "", near[max(0, ends[0][0] - 8) : ends[1][1] + 12]
+        )  # what else the sentence tells of the game is no matter
     if re.search(r"\b(?:half|quarter|record|previous|last|first|second|aggregate|average|season|career)\b", near):
         return
     message = f"The difference of {a.text} and {b.text} is {written_like(d, real)}, not {d.text}."

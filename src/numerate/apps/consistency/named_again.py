@@ -282,6 +282,16 @@ def _times(sentences: Sequence[Sentence], low: str) -> Iterator[Finding]:
     days = [set(_DAYS.findall(part.text.lower())) for part in (first, last)]
     if days[0] and days[1] and not days[0] & days[1]:
         return
+    event = next(match["event"] for match in _THE_TIME.finditer(last.skeleton))
+    is_leaving = re.search(r"\b(?:depart|leave)", first.skeleton) is not None
+    if event in ("start", "kick-off", "kickoff", "opening"):
+        if is_leaving:
+            return
+    elif event == "departure":
+        if not is_leaving:
+            return
+    elif event not in first.skeleton:
+        return
     if a.value % 60 == b.value % 60 or abs(a.value - b.value) in (10, 15, 30, 45):
         yield _finding(a, b, probability=0.85)
 

@@ -37,7 +37,8 @@ _COUNTED = re.compile(
     r"\b(?:[Oo]nly |[Jj]ust |[Tt]he )?(?P<n>one|two|three|four|five|six|seven|eight|nine|ten) (?:other )?"
     r"(?P<who>rivals?|riders?|runners?|others?|swimmers?|skiers?|drivers?|boats?|crews?|teams?|athletes|men"
     r"|women|people"
-    rf"|competitors?|players?|entrants?|sprinters?|climbers?|cars?|clubs?|candidates?|girls|boys) {_DID}"
+    rf"|competitors?|players?|entrants?|sprinters?|climbers?|cars?|clubs?|candidates?|girls|boys)"
+    rf"(?:, [^.;,\d]{{3,50}},)? {_DID}"
     rf"\b[^.;,\d]{{0,20}}?\b{_BETTER}\b"
 )
 _NUMBERS = {word: n for n, word in enumerate("one two three four five six seven eight nine ten".split(), 1)}  # noqa: SIM905

@@ -28,7 +28,10 @@ _VALUE = (
 )
 _CLAIM = re.compile(
     _VALUE.format(1) + rf"(?: [a-z]+)?,? {_SIDE}\b"
-    r"|\b(?:by|lead of|gap of|margin of|margin was|gap was|cushion of|difference of|improvement of|advantage of"
+    r"|\b(?:gap|margin|lead|difference|advantage|deficit|cushion)\b[^.;\d]{0,40}? (?:of|was|is|came to"
+    r"|stood at|just|only) "
+    + _VALUE.format(4)
+    + r"|\b(?:by|lead of|gap of|margin of|margin was|gap was|cushion of|difference of|improvement of|advantage of"
     r"|deficit of|taking|knocking|shaving|cutting|trimming|lopping|took|knocked|shaved|cut|lost|losing|gave away"
     r"|conceded|gap is|margin is) (?:just |only |exactly |a mere |a )?"
     + _VALUE.format(2)
@@ -41,6 +44,11 @@ _OPEN = re.compile(
     r"|nearly|some|more than|less than|within|first half|halfway|leg|legs|at the (?:start|turn|bell))\b",
     re.IGNORECASE,
 )
+_ANOTHER = re.compile(
+    r"\b(?:record|best|standard|mark|qualif\w+|limit|cut|leaders?|winner|pace|target|podium|medals?|bronze"
+    r"|gold|silver)\b"
+)
+"""Behind a lead, something else than the two times that it is taken from."""
 _WORDS = {"one": 1, "two": 2, "three": 3}
 
 
@@ -58,13 +66,14 @@ def race_times(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
             if len(times) < 2 and index:
                 times += _TIME.finditer(group[index - 1].text)
                 words = f"{group[index - 1].text} {words}"
-            if len(times) != 2 or _OPEN.search(words):
+            behind = sentence.text[claims[0].end() : claims[0].end() + 45]
+            if len(times) != 2 or _OPEN.search(words) or _ANOTHER.search(behind):
                 continue
             yield from _compared(sentence, claims[0], times)
 
 
 def _compared(sentence: Sentence, claim: re.Match[str], times: list[re.Match[str]]) -> Iterator[Finding]:
-    number = next(each for each in "123" if claim[f"sec{each}"])
+    number = next(each for each in "1234" if claim[f"sec{each}"])
     minutes, seconds = claim[f"min{number}"], claim[f"sec{number}"]
     said = float(seconds) + 60 * (0 if minutes is None else _WORDS.get(minutes) or int(minutes))
     a, b = (_seconds(each) for each in times)
