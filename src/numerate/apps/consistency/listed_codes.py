@@ -39,9 +39,10 @@ _POINTS = (
     r"|topics|tasks|demands|proposals|changes|cases|areas|aspects|components|features|assumptions|claims|exclusions)"
 )
 _CLAIM = re.compile(
-    rf"\b(?P<the>all|these|those|the|following|of) (?:of (?:the|these) )?{_N} (?:[a-z-]+ )?{_POINTS}\b", re.IGNORECASE
+    rf"\b(?P<the>all|these|those|the|following) (?:of (?:the|these) )?{_N} (?:[a-z-]+ )?{_POINTS}\b", re.IGNORECASE
 )
 _BEFORE = re.compile(rf"\b{_N} (?:[a-z-]+ ){{0,2}}?{_POINTS}\b[^.;()]{{0,40}}$", re.IGNORECASE)
+_OF_OTHERS = re.compile(r" (?:of|from|in|that|which|set|laid|listed|under|given) ")
 _PART_OF = re.compile(
     r"\b(?:first|last|other|remaining|any|one|two|three|at least|next|of) (?:of )?(?:the|these|those)? ?$",
     re.IGNORECASE,
@@ -81,7 +82,7 @@ def numbered_points(text: str) -> Iterator[tuple[re.Match[str], int]]:
         claims = [
             match
             for match in _CLAIM.finditer(text, end, paragraph.end() if later < 0 else min(later + 1, paragraph.end()))
-            if not _PART_OF.search(text[max(0, match.start() - 16) : match.start()])
+            if not _OF_OTHERS.match(text, match.end())
         ]
         first = paragraph.start() + marks[0].start()
         begin = max(text.rfind(". ", 0, first), paragraph.start())

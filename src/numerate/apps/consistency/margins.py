@@ -161,7 +161,7 @@ def _margin(window: list[Sentence]) -> Iterator[Finding]:
         return
     if len(window) > 1 and not re.search(r"\b(?:margin|majority|lead|gap|difference|clearance)\b", match[0]):
         return  # a deficit or a profit may be that of another time
-    if len(window) > 1 and _OPEN.search(window[0].skeleton):
+    if len(window) > 1 and (_OPEN.search(window[0].skeleton) or re.match(r"(?:with|including|without|after) ", words)):
         return
     pool = [each for part in window for each in part.quantities if each.start < d.start]
     alike = [each for each in pool if _alike(each, d)]

@@ -34,7 +34,7 @@ _DID = (
 _BETTER = r"(?:faster|ahead|quicker|better|higher|before|in front|further|farther|more points|stronger)"
 _ONLY = re.compile(rf"\b(?:Only|Just|only|just) {_LIST} (?:{_DID}|have|has)\b[^.;\d]{{0,25}}?\b{_BETTER}\b")
 _COUNTED = re.compile(
-    r"\b(?:[Oo]nly |[Jj]ust |[Tt]he )?(?P<n>one|two|three|four|five|six|seven|eight|nine|ten) (?:other )?"
+    r"\b(?:[Oo]nly |[Jj]ust |[Tt]he )?(?P<n>(?i:one|two|three|four|five|six|seven|eight|nine|ten)) (?:other )?"
     r"(?P<who>rivals?|riders?|runners?|others?|swimmers?|skiers?|drivers?|boats?|crews?|teams?|athletes|men"
     r"|women|people"
     rf"|competitors?|players?|entrants?|sprinters?|climbers?|cars?|clubs?|candidates?|girls|boys)"
@@ -75,7 +75,7 @@ def faster_ones(group: list[Sentence], text: str) -> Iterator[Finding]:
             continue
         part, match = placed[0]
         n = part.get(match, "n")
-        count = _NUMBERS[claim["n"]] if "n" in claim.re.groupindex else len(_items(claim["list"]))
+        count = _NUMBERS[claim["n"].lower()] if "n" in claim.re.groupindex else len(_items(claim["list"]))
         if not 2 <= n.value <= 15 or n.value == count + 1 or abs(n.value - count - 1) > 3:
             continue
         if n.start >= sentence.offset + claim.start() and n.end <= sentence.offset + claim.end():

@@ -45,7 +45,8 @@ _OPEN = re.compile(
     re.IGNORECASE,
 )
 _ANOTHER = re.compile(
-    r"\b(?:record|best|standard|mark|qualif\w+|limit|cut|leaders?|winner|pace|target|podium|medals?|bronze"
+    r"^ (?:of )?(?:them|both|the (?:two|pair|others?|duo))\b|\b(?:record|best|standard|mark|qualif\w+|limit"
+    r"|cut|leaders?|winner|pace|target|podium|medals?|bronze"
     r"|gold|silver)\b"
 )
 """Behind a lead, something else than the two times that it is taken from."""
@@ -62,6 +63,8 @@ def race_times(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
             if len(claims) != 1:
                 continue
             times = [*_TIME.finditer(sentence.text)]
+            if times and ";" in sentence.text[times[-1].end() : claims[0].start()]:
+                continue  # another clause, often about somebody else
             words = sentence.text
             if len(times) < 2 and index:
                 times += _TIME.finditer(group[index - 1].text)
