@@ -42,91 +42,18 @@ _OTHERS = re.compile(
     r"|years|figure|initial\w*|first|revised|corrected|so far|including|seriously|slightly|critically|lightly|badly"
     r"|second|remaining|last|month|week|decade|war|than|total|average|per|each|nearly)\b"
 )
-_NOT_STATE = re.compile(
-    r"\b(?:than|of them|of these|of whom|of which|including|more|another|other|further|first|last) $"
-)
 _THING = r"(?P<adj>(?:[a-z-]+ ){0,2})(?P<noun>[a-z]{4,})"
 _NEW_ONE = re.compile(rf"\b(?:an?|one|its|his|her|their|our) (?:new |separate )?{slot('q', MONEY + UNIT)}[ -]{_THING}")
 _THE_ONE = re.compile(rf"\b(?:the|this|that) {slot('q', MONEY + UNIT)}[ -]{_THING}")
-_OBJECTS = frozenset(
-    [
-        "grant",
-        "loan",
-        "contract",
-        "deal",
-        "bridge",
-        "tunnel",
-        "pipeline",
-        "tower",
-        "budget",
-        "bequest",
-        "donation",
-        "gift",
-        "prize",
-        "fine",
-        "order",
-        "bond",
-        "investment",
-        "project",
-        "programme",
-        "program",
-        "scheme",
-        "fund",
-        "facility",
-        "settlement",
-        "award",
-        "race",
-        "march",
-        "trek",
-        "course",
-        "dam",
-        "cable",
-        "fence",
-        "wall",
-        "mast",
-        "telescope",
-        "reactor",
-        "turbine",
-        "vessel",
-        "ship",
-        "yacht",
-        "tank",
-        "engine",
-        "motor",
-        "battery",
-        "drive",
-        "acquisition",
-        "purchase",
-        "sale",
-        "bid",
-        "ransom",
-        "scholarship",
-        "fellowship",
-        "subsidy",
-        "mortgage",
-        "payout",
-        "bonus",
-        "pledge",
-        "extension",
-        "renovation",
-        "refurbishment",
-        "upgrade",
-        "sentence",
-        "suspension",
-        "ban",
-        "warranty",
-        "guarantee",
-        "trail",
-        "crossing",
-        "walk",
-        "hike",
-        "screen",
-        "statue",
-        "crane",
-        "container",
-        "trailer",
-    ]
-)
+_OBJECTS = frozenset([
+    "grant", "loan", "contract", "deal", "bridge", "tunnel", "pipeline", "tower", "budget", "bequest", "donation",
+    "gift", "prize", "fine", "order", "bond", "investment", "project", "programme", "program", "scheme", "fund",
+    "facility", "settlement", "award", "race", "march", "trek", "course", "dam", "cable", "fence", "wall", "mast",
+    "telescope", "reactor", "turbine", "vessel", "ship", "yacht", "tank", "engine", "motor", "battery", "drive",
+    "acquisition", "purchase", "sale", "bid", "ransom", "scholarship", "fellowship", "subsidy", "mortgage", "payout",
+    "bonus", "pledge", "extension", "renovation", "refurbishment", "upgrade", "sentence", "suspension", "ban",
+    "warranty", "guarantee", "trail", "crossing", "walk", "hike", "screen", "statue", "crane", "container", "trailer",
+])  # fmt: skip
 _EVENT = (
     r"(?:start|kick-?off|call|meeting|departure|train|bus|ferry|flight|show|screening|session|appointment"
     r"|briefing|class"
@@ -167,7 +94,7 @@ _CHANGED = re.compile(
 
 
 class _Seen(NamedTuple):
-    index: int
+    place: int
     sentence: Sentence
     quantity: Quantity
     near: str = ""
@@ -209,16 +136,16 @@ def _people(sentences: Sequence[Sentence]) -> Iterator[Finding]:
             continue
         one = first[0]
         a, b = one.quantity, last.quantity
-        if one.index >= last.index or last.index - one.index > 8 or a.value == b.value or a.hedge or b.hedge:
+        if one.place >= last.place or last.place - one.place > 8 or a.value == b.value or a.hedge or b.hedge:
             continue
-        between = " ".join(each.skeleton for each in sentences[one.index : last.index + 1])
+        between = " ".join(each.skeleton for each in sentences[one.place : last.place + 1])
         if b.value > 10 * a.value or a.value > 10 * b.value or _OTHERS.search(between) or between.count(state) > 2:
             continue
         yield _finding(a, b, probability=0.86)
 
 
 def _things(sentences: Sequence[Sentence]) -> Iterator[Finding]:
-    told: dict[str, list[tuple[_Seen, str]]] = {}
+    told: dict[str, list[tuple[_Seen, set[str]]]] = {}
     for index, sentence in enumerate(sentences):
         words = sentence.skeleton
         if MONEY not in words and UNIT not in words:
@@ -231,7 +158,7 @@ def _things(sentences: Sequence[Sentence]) -> Iterator[Finding]:
             one, adjectives = earlier[0]
             a = one.quantity
             if (
-                one.index == index
+                one.place == index
                 or a.value == b.value
                 or a.group != b.group
                 or not a.comparable(b)
@@ -303,7 +230,7 @@ def _rated(sentences: Sequence[Sentence]) -> Iterator[Finding]:
             near = sentence.skeleton[max(0, match.start() - 60) : match.end() + 12]
             told.setdefault(match["key"], []).append(_Seen(index, sentence, sentence.get(match, "q"), near))
     for seen in told.values():
-        if len(seen) != 2 or seen[0].index == seen[1].index:
+        if len(seen) != 2 or seen[0].place == seen[1].place:
             continue
         a, b = seen[0].quantity, seen[1].quantity
         if a.value == b.value or not a.comparable(b) or a.hedge or b.hedge:

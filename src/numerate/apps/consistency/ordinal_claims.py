@@ -81,7 +81,7 @@ def ordinal_claims(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding
                 yield from _of_fewer(sentence)
         joined = " ".join(part.text for part in group)
         if any(cue in joined for cue in FASTER):
-            yield from faster_ones(group, text)
+            yield from faster_ones(group)
         if " quarter" in joined or " half" in joined:
             yield from periods(group, text)
         if "century" in joined:

@@ -20,7 +20,20 @@ if TYPE_CHECKING:
 
 __all__ = ["FASTER", "STANDINGS", "faster_ones", "periods", "standings"]
 
-FASTER = ("faster", "ahead", "quicker", "better", "higher", "before ", "in front", "beaten by", "beat her", "beat him")
+FASTER = (
+    "further",
+    "farther",
+    "faster",
+    "ahead",
+    "quicker",
+    "better",
+    "higher",
+    "before ",
+    "in front",
+    "beaten by",
+    "beat her",
+    "beat him",
+)
 STANDINGS = ("behind", "ahead of", "in front of", "trail", "clear of")
 _NAME = (
     r"(?:(?:the|his|her|their|fellow|defending|[a-z-]+) ){0,4}[A-ZÀ-Ý][\w’'.-]*(?: (?:[A-ZÀ-Ý][\w’'.-]*"
@@ -55,8 +68,8 @@ _PLACED = re.compile(
 )
 
 
-def faster_ones(group: list[Sentence], text: str) -> Iterator[Finding]:
-    """A place that does not follow the number of those who were better; `text` is that of the document."""
+def faster_ones(group: list[Sentence]) -> Iterator[Finding]:
+    """A place that does not follow the number of those who were better."""
     for index, sentence in enumerate(group):
         if not any(cue in sentence.text for cue in FASTER):
             continue

@@ -215,12 +215,12 @@ class UnitFit(Rule):
 
     def whole(self, document: Document, sentences: Sequence[Sentence]) -> Iterable[Finding]:
         """Compares things and activities with the unit beside them."""
-        before = ""
         for sentence in sentences:
             if any(each.unit is not None and each.kind != "money" for each in sentence.numerals):
+                begin = max(0, sentence.offset - 150)
+                before = document.text[begin : sentence.offset].lower() if "eigh" in sentence.text else ""
                 yield from unit_nouns(sentence, before)
                 yield from home_areas(sentence)
-            before = sentence.text.lower()
 
     def _compared(
         self, sentence: Sentence, match: re.Match[str], allowed: frozenset[str], what: str, slot_name: str = "q"

@@ -299,12 +299,16 @@ _WEIGHED = re.compile(
 _CONTINUED = re.compile(
     r"['’]| ?(?:per |a (?:year|day|second|minute|hour|week|month)|/|\([^)]*\) ?(?:per|a|/)|[×x] |by [\ue000-\ue009])"
 )
+_ANIMAL = re.compile(
+    r"\b(?:zoo|elephants?|calf|calves|whales?|hippos?|rhinos?|giraffes?|animals?|foals?|dolphins?|walrus|ship"
+    r"|car|engine|grown)\b"
+)
 _PRONOUN = re.compile(r"(?:(?:he|she|it|the (?:baby|child|boy|girl|newborn|infant)) |(?:birth )?weight\b|weighing )")
 _WHOLE_BABY = {"kg": (0.4, 8.0), "g": (300.0, 8000.0), "lb": (1.0, 18.0)}
 
 
 def unit_nouns(sentence: Sentence, before: str = "") -> Iterator[Finding]:
-    """Units that cannot measure what they stand beside; `before` is the sentence before it."""
+    """Units that cannot measure what they stand beside; `before` is the text before it."""
     text, words = sentence.text.lower(), sentence.skeleton
     for cues, pattern, wrong, what in _ROWS:
         if not any(cue in text for cue in cues):
@@ -322,7 +326,8 @@ def unit_nouns(sentence: Sentence, before: str = "") -> Iterator[Finding]:
                 continue
             message = f"{quantity.text} cannot be {what}: {quantity.unit} is a unit of {measured}."
             yield finding_at("unit", quantity, message, unit=quantity.unit, measures=measured, probability=0.9)
-    if "weigh" in text and _BABY.search(f"{before} {text}" if _PRONOUN.match(text) else text):
+    whole = f"{before} {text}" if "weigh" in text and _PRONOUN.match(text) else text
+    if "weigh" in text and _BABY.search(whole) and not _ANIMAL.search(whole):
         for match in _WEIGHED.finditer(words):
             quantity = sentence.get(match, "q")
             least, most = _WHOLE_BABY.get(quantity.unit or "", (0.0, 1e300))
