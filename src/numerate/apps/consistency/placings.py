@@ -79,7 +79,12 @@ def faster_ones(group: list[Sentence]) -> Iterator[Finding]:
         claim = claims[0]
         window = group[max(0, index - 1) : index + 2]
         near = [sentence] if _PLACED.search(sentence.skeleton) else [each for each in window if each is not sentence]
-        placed = [(part, match) for part in near for match in _PLACED.finditer(part.skeleton)]
+        placed = [
+            (part, match)
+            for part in near
+            for match in _PLACED.finditer(part.skeleton)
+            if part.get(match, "n").value > 1  # `in her first final`
+        ]
         if len(placed) != 1 or _TIES.search(
             " ".join(part.text for part in {id(each): each for each in (sentence, placed[0][0])}.values())
             .replace("no one sharing", "")
