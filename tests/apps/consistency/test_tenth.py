@@ -1,4 +1,4 @@
-"""Recall and precision on documents with claims over several sentences, in four batches."""
+"""Recall and precision on documents with claims over several sentences, in seven batches."""
 
 from __future__ import annotations
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from numerate.apps.consistency.listed_codes import listed_codes, numbered_points
 from numerate.apps.findings import Finding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numerate.apps.consistency.quantities import Sentence
     from numerate.apps.documents import Document
@@ -77,17 +78,33 @@ _BOTH = re.compile(
 )
 
 
+_TO_EACH = re.compile(
+    r"\b(?:each|every) (?:of )?(?:you|us|one|participant|student|child|person|team|member|guest)\b", re.I
+)
+"""Who has to do with all items of a list."""
+
+
 def announced_lists(document: Document, sentences: Sequence[Sentence]) -> Iterator[Finding]:
     """Findings of the lines and sentences of a text."""
     text = document.text
     if ":\n" in text or ": \n" in text:
         yield from _lines(text)
+    if "(2)" in text or "(b)" in text or "(ii)" in text:
+        yield from _told(numbered_points(text), 0)
     for sentence in sentences:
         start, part = sentence.offset, sentence.text
         if not any(1 < numeral.value < 20 for numeral in sentence.numerals):
             continue
         if "," in part and len(part) < 900 and (" and " in part or ";" in part or ":" in part):
             yield from _inline(part, start)
+            yield from _told(listed_codes(part), start) if " and " in part else ()
+
+
+def _told(claims: Iterable[tuple[re.Match[str], int]], offset: int) -> Iterator[Finding]:
+    for match, real in claims:
+        said = _number(match["n"])
+        if said != real and abs(said - real) < 4:
+            yield _finding(match, offset, said, real)
 
 
 def _number(word: str) -> int:
@@ -109,7 +126,7 @@ def _lines(text: str) -> Iterator[Finding]:
             continue
         shift = start + stripped.rfind(". ") + 1
         lead = match.string[max(0, match.start() - 30) : match.end("noun")]
-        if _LOOSE.search(lead[:-1]) and _LOOSE.search(lead):
+        if _LOOSE.search(_TO_EACH.sub("", lead[:-1])) and _LOOSE.search(_TO_EACH.sub("", lead)):
             continue
         said, real = _number(match["n"]), _items_behind([each for _, each in lines[index + 1 :]])
         if real < 2 or real == said or abs(real - said) > 3:

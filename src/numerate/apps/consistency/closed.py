@@ -249,7 +249,8 @@ _NOT_TIMES = re.compile(
 
 
 _LOST_OR = re.compile(
-    rf"\b(?P<w>{_MOVED}) (?:by )?(?:{slot('d', COUNT + MONEY + UNIT)}(?: [a-z]+)?(?:, or| \(|, ) ?{slot('p', PERCENT)}"
+    rf"\b(?P<w>{_MOVED}) (?:by )?(?:{slot('d', COUNT + MONEY + UNIT)}(?: [a-z]+)?(?:, or| \("
+    rf"|, ) ?{slot('p', PERCENT)}"
     rf"|{slot('p2', PERCENT)}(?:, or| \(|, ) ?{slot('d2', COUNT + MONEY + UNIT)}(?: [a-z]+)?)(?:,|\))? (?:to|at)"
     rf" (?:(?:close|end|finish|stand|settle|trade|a|the|an|[a-z]+ed) )*(?:at |on )?{slot('b', COUNT + MONEY + UNIT)}"
 )
@@ -339,12 +340,26 @@ def is_typo(said: Quantity, real: float) -> bool:
     )
 
 
+_ALL_CLIMBS = re.compile(r"\b(?:total|cumulative|overall|accumulated|combined) (?:climb\w*|ascent|descent|gain|drop)\b")
+_THAN_NOW = re.compile(r"\bthan (?:now|today|then|at present|currently)\b")
+
+
+def _is_joined(sentence: Sentence, each: Quantity) -> bool:
+    """Whether a number belongs to an adjective: `the three-vote margin`."""
+    at = each.end - sentence.offset
+    return sentence.text[at : at + 1] == "-" and sentence.text[at + 1 : at + 2].isalpha()
+
+
 def closed_difference(sentence: Sentence) -> Iterator[Finding]:
     """One change in units and two values; the largest of three values less the other is the third."""
     values = values_of(sentence)
     if len(values) != 3 or values[0].group == "percent" or len({each.group for each in values}) != 1:
         return
-    if _has_range(sentence, values) or _SIZES.search(sentence.skeleton):
+    if _has_range(sentence, values) or _SIZES.search(sentence.skeleton) or _ALL_CLIMBS.search(sentence.skeleton):
+        return
+    if values[0].unit is None and (
+        _THAN_NOW.search(sentence.skeleton) or len({_is_joined(sentence, each) for each in values}) > 1
+    ):
         return
     sizes = _in_one_unit(values)
     is_plain = values[0].unit is None and not _GAP_BETWEEN.search(sentence.skeleton)

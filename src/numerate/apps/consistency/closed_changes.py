@@ -63,7 +63,8 @@ _UNITS = r"(?:points?|goals?|runs?|votes?|seats?|strokes?|games?|frames?|tries)"
 _SCORE = re.compile(rf"(?<![–—-]){slot('a', COUNT)} ?(?:[–—-]|to) ?{slot('b', COUNT)}(?! ?[–—-])")
 _MARGIN = re.compile(
     rf"\b(?:by|of|with|to) (?:an? |the )?(?:margin of )?{slot('d', COUNT)} {_UNITS}\b(?! (?:per|each|in|from|to))"
-    rf"|{slot('d2', COUNT)}[ -](?:point|goal|run|vote|seat|stroke|shot|game)[ -](?:win|victory|loss|defeat|lead|margin"
+    rf"|{slot('d2', COUNT)}[ -](?:point|goal|run|vote|seat|stroke|shot|game)[ -](?:win|victory|loss|defeat"
+    rf"|lead|margin"
     r"|majority|advantage|triumph|deficit|gap|difference|cushion)\b"
 )
 _NOT_MARGIN = re.compile(
@@ -71,6 +72,11 @@ _NOT_MARGIN = re.compile(
     r"|previous\w*"
     r"|season|record|series|quarter|period|set|leg|penalt\w*|overtime|extra time|up to|as many as|averag\w*|followed"
     r"|after the|since the|ago)\b"
+)
+
+
+_OTHER_GAME = re.compile(
+    r"\b(?:after|following|since|before|avenging|despite) (?:an?|their|its|his|her|the|last)(?: [a-z]+)? $"
 )
 
 
@@ -82,6 +88,8 @@ def closed_margin(sentence: Sentence) -> Iterator[Finding]:
         return
     a, b = sentence.get(scores[0], "a"), sentence.get(scores[0], "b")
     d = sentence.get(margins[0], "d" if margins[0]["d"] else "d2")
+    if _OTHER_GAME.search(context_of(sentence, d)[0]):
+        return
     real = abs(a.value - b.value)
     if d in (a, b) or d.hedge or d.value in (0, real) or real == 0 or d.value > 3 * real or real > 5 * d.value:
         return

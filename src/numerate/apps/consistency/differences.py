@@ -18,6 +18,7 @@ from numerate.apps.consistency.difference_patterns import (
 from numerate.apps.consistency.lives import lives
 from numerate.apps.consistency.margins import margins
 from numerate.apps.consistency.quantities import CLOCK, DATED, YEAR
+from numerate.apps.consistency.race_times import race_times
 from numerate.apps.consistency.spans import Span, ages_of, spans_of
 from numerate.apps.consistency.told_durations import told_durations
 from numerate.numerals.unit_factors import dimension_name, measure_of
@@ -34,11 +35,13 @@ __all__ = ["Differences"]
 
 _MARGINS = ("point", "margin", "lead", "majority", " by ", "goal", "run", "vote", "difference", "advantage", "deficit")
 _OTHER_TIME = re.compile(
-    r"\b(?:break|lunch|pause|stop|delay|interval|late|early|before|ago|within|first|every|notice|per|local|flight|flew"
+    r"\b(?:break|lunch|pause|stop|delay|interval|late|early|before|ago|within|first|every|notice|per|local"
+    r"|flight|flew"
     r"|walk|extra|additional|more|another|only|each)\b"
 )
 _SPAN_WORD = re.compile(
-    r"open|last|tak|hour|after|total|journey|trip|shift|day|duration|long|for|or\b|ride|drive|run|period|spen|work|giv|mak"
+    r"open|last|tak|hour|after|total|journey|trip|shift|day|duration|long|for|or\b|ride|drive|run|period|spen"
+    r"|work|giv|mak"
 )
 _HALF_DAY = re.compile(r"[ap]\.?m", re.IGNORECASE)
 _SPANS = (
@@ -58,6 +61,15 @@ _SPANS = (
     "turn",
     "founded",
     "established",
+)
+_NEXT_DAY = re.compile(r" (?:on )?(?:the )?(?:next|following|same) (?:morning|day|afternoon|evening|night)\b")
+_SAME_ZONE = re.compile(
+    r"\b(?:no|without an?|without|same)(?: change of| change in)? time[ -](?:zones?|change|difference)\b"
+)
+_OTHER_CLOCK = re.compile(
+    r"\bhours? (?:ahead|behind|forward|back)\b|\blocal time\b|\bclocks? (?:go|went|are|is|change[sd]?|were)\b"
+    r"|\btime difference\b"
+    r"|\b[a-z]+(?:ian|ish|ese|eek|ern) time\b"
 )
 _YEAR_DAYS = 365.2425
 
@@ -112,6 +124,7 @@ class Differences(Rule):
         yield from lives(document.text, sentences)
         yield from told_durations(document.text, sentences)
         yield from margins(document.text, sentences)
+        yield from race_times(document.text, sentences)
 
     def _spans(self, sentence: Sentence) -> Iterable[Finding]:
         told = list(spans_of(sentence))
@@ -169,8 +182,14 @@ class Differences(Rule):
         measure = measure_of(d.unit or "")
         if measure is None or dimension_name(d.unit or "") != "time" or measure.factors[0] > 3600:
             return
-        gap = match["gap"]
-        if FLIGHT.search(sentence.skeleton) or _OTHER_TIME.search(gap) or _OTHER_TIME.search(match["between"]):
+        gap = _NEXT_DAY.sub("", match["gap"])
+        if _OTHER_CLOCK.search(sentence.skeleton):
+            return
+        if (
+            FLIGHT.search(_SAME_ZONE.sub("", sentence.skeleton))
+            or _OTHER_TIME.search(gap)
+            or _OTHER_TIME.search(match["between"])
+        ):
             return
         if gap.strip(" ,(–-") not in ("", "a", "an") and not _SPAN_WORD.search(gap):
             return

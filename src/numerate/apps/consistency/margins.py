@@ -23,15 +23,20 @@ __all__ = ["margins"]
 _VALUE = COUNT + MONEY + UNIT + PERCENT
 _D = slot("d", _VALUE)
 _NOUN = (
-    r"(?:margin|majority|lead|gap|difference|clearance|spread|shortfall|surplus|deficit|advantage|head start|overspend"
+    r"(?:margin|majority|lead|gap|difference|clearance|spread|shortfall|surplus|deficit|advantage|head start"
+    r"|overspend"
     r"|underspend|excess|discrepancy|play|allowance|overlap|saving|savings|profit|loss|height gain"
-    r"|vertical drop|drop|ascent"
+    r"|vertical drop|drop|ascent|height difference|rise in height|vertical rise"
     r"|winning margin|victory margin)"
 )
 _IS = r"(?: (?:is|was|of|being|equals|amounts to|amounted to|comes to|came to|works out at|stood at|stands at)|:)"
 _JUST = r"(?: (?:just|only|exactly|a mere|a|an|the|precisely|thus|therefore|then|now))*"
 _CLAIMS = (
-    re.compile(rf"\b{_NOUN}(?: (?:between|of|in) (?:the two|them|these|votes|both|victory|points))?{_IS}{_JUST} {_D}"),
+    re.compile(
+        rf"\b{_NOUN}(?: (?:between|of|in) (?:the two|them|these|votes|both|victory|points|height|altitude|elevation"
+        rf"|level|length|weight|size|price|cost|temperature|age|width|depth|value|area|capacity"
+        rf"|output))?{_IS}{_JUST} {_D}"
+    ),
     re.compile(
         rf"{_D}[ -](?:points?|votes?|goals?|runs?|seats?|shots?|strokes?)?[ -]?(?:winning )?(?:margin"
         r"|majority|lead|gap|difference"
@@ -63,6 +68,7 @@ _IN_GAME = re.compile(
     r"\b(?:lead|led|leading|trail\w*|half-?time|half|quarter|closed|start|record|season|period"
     r"|innings|set|aggregate|ahead|series)\b"
 )
+_LAST_DAY = re.compile(r"\blast (?:night|week(?:end)?|month|[a-z]+day)\b")
 _FINAL = re.compile(
     rf"{slot('d', COUNT)}[ -](?:point|goal|run)[ -](?P<what>margin|win|victory|defeat|loss|triumph|winning margin)\b"
     r"|\b(?:margin|winning margin|margin of victory)(?: (?:of|was"
@@ -101,7 +107,8 @@ _CUES = (
 _OPEN = re.compile(
     r"\b(?:per cent of|each|per|averag\w*|half-time|halftime|quarter|previous\w*|last year"
     r"|year earlier|earlier|record|on average|odds"
-    r"|interval|respectively|as many as|as much as|at least|up to|more than|total of \S+ (?:and|plus)"
+    r"|interval|respectively|as many as|as much as|at least|up to (?=[\ue000-\ue009])"
+    r"|more than|total of \S+ (?:and|plus)"
     r"|plus|rose|fell|increas\w*"
     r"|decreas\w*|declin\w*|grew|gross|operating|net|tax|ebitda|share|minutes? (?:to go|left)|remaining)\b"
 )
@@ -109,7 +116,8 @@ _IF = re.compile(
     r"\b(?:when|if|once|until|unless|should|must|may|might|would|could|can|whenever|where|allow\w*|need\w*)\b"
 )
 _BETWEEN_TWO = re.compile(
-    r"^(?:[^.]{0,45}?)(?:;|\bto\b|\bagainst\b|\bversus\b|\bvs\b|,|\band\b|\bwhile\b|\bwith\b|\bbut\b|\bfrom\b|\bfor\b)"
+    r"^(?:[^.]{0,45}?)(?:;|\bto\b|\bagainst\b|\bversus\b|\bvs\b|,|\band\b|\bwhile\b|\bwith\b|\bbut\b|\bfrom\b"
+    r"|\bfor\b)"
 )
 
 
@@ -153,7 +161,7 @@ def _margin(window: list[Sentence]) -> Iterator[Finding]:
         return
     if len(window) > 1 and not re.search(r"\b(?:margin|majority|lead|gap|difference|clearance)\b", match[0]):
         return  # a deficit or a profit may be that of another time
-    if len(window) > 1 and _OPEN.search(window[0].skeleton):
+    if len(window) > 1 and (_OPEN.search(window[0].skeleton) or re.match(r"(?:with|including|without|after) ", words)):
         return
     pool = [each for part in window for each in part.quantities if each.start < d.start]
     alike = [each for each in pool if _alike(each, d)]
@@ -197,9 +205,13 @@ def _score(window: list[Sentence]) -> Iterator[Finding]:
         return
     if d.value == real or not real or a.value > 250 or d.hedge or d.start in (a.start, b.start):
         return
-    if re.search(
-        r"\b(?:half|quarter|record|previous|last|first|second|aggregate|average|season|career)\b", sentence.skeleton
-    ):
+    near = sentence.skeleton
+    if part is sentence and claims[0]["what"] in ("win", "victory", "defeat", "loss", "triumph"):
+        ends = sorted((match.span(), claims[0].span()))
+        near = _LAST_DAY.sub(
+            "", near[max(0, ends[0][0] - 8) : ends[1][1] + 12]
+        )  # what else the sentence tells of the game is no matter
+    if re.search(r"\b(?:half|quarter|record|previous|last|first|second|aggregate|average|season|career)\b", near):
         return
     message = f"The difference of {a.text} and {b.text} is {written_like(d, real)}, not {d.text}."
     yield finding_at("difference", d, message, meant=real, others=[a, b], probability=0.9)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.anniversaries import ANNUAL, anniversaries, editions
 from numerate.apps.consistency.base import finding_at
+from numerate.apps.consistency.placings import FASTER, STANDINGS, faster_ones, periods, standings
 from numerate.apps.consistency.quantities import COUNT, ORDINAL, YEAR, one, slot
 from numerate.apps.consistency.sentence_windows import sentence_groups
 
@@ -36,9 +37,15 @@ _OF_FEWER = re.compile(
 )
 _CENTURY_OF = re.compile(
     rf"\b(?:in|from|of|around|circa|dated|by|since) {slot('y', YEAR)},?(?: \(|(?: (?:i\.e\.|that is"
-    r"|thus|so|and so|still|right|towards?|near|at|in|during|late|early|the|mid|middle|end|beginning"
+    r"|around|about|roughly|well|into|deep|almost|exactly|precisely|thus|so|and so|still|right|towards?|near"
+    r"|at|in|during|late|early|the|mid|middle|end|beginning"
     rf"|start|turn|second|first|{one(ORDINAL)}|half|of|close|very|just)){{1,8}}) ?(?:the )?(?:early "
     rf"|late |mid-?)?{_N}[ -]century"
+)
+_OF_CENTURY = re.compile(
+    rf"{_N}[ -]century(?: \(|, )(?:(?:more |most )?(?:precisely|exactly|specifically|in fact|namely"
+    rf"|to be precise)[,:]? )?"
+    rf"(?:in |from |around )?{slot('y', YEAR)}(?=[.,;)]|$)"
 )
 _BUILT = re.compile(
     r"\b(?:built|erected|constructed|completed|begun|founded|painted|written|composed|dates? (?:from"
@@ -58,6 +65,10 @@ _THINGS = frozenset([
 
 def ordinal_claims(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
     """Findings of a text, by paragraphs with an ordinal."""
+    if " points" in text or " pts" in text:
+        for sentence in sentences:
+            if " p" in sentence.text and any(cue in sentence.text for cue in STANDINGS):
+                yield from standings(sentence)
     for group in sentence_groups(text, sentences):
         if not any(numeral.kind == "ordinal" for part in group for numeral in part.numerals):
             continue
@@ -69,6 +80,10 @@ def ordinal_claims(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding
             if " of " in sentence.text:
                 yield from _of_fewer(sentence)
         joined = " ".join(part.text for part in group)
+        if any(cue in joined for cue in FASTER):
+            yield from faster_ones(group)
+        if " quarter" in joined or " half" in joined:
+            yield from periods(group, text)
         if "century" in joined:
             yield from _centuries(group)
         if "anniversary" in joined or " year" in joined or "birthday" in joined or "jubilee" in joined:
@@ -122,7 +137,8 @@ def _of_fewer(sentence: Sentence) -> Iterator[Finding]:
         ):
             continue
         if re.match(
-            r" (?:january|february|march|april|may|june|july|august|september|october|november|december|percent|per)\b",
+            r" (?:january|february|march|april|may|june|july|august|september|october|november|december"
+            r"|percent|per)\b",
             match["behind"],
         ):
             continue
@@ -150,7 +166,7 @@ def _centuries(group: list[Sentence]) -> Iterator[Finding]:
     for sentence in group:
         words = sentence.skeleton
         if "century" in words and not re.search(r"\bb\.?c", words):
-            for match in _CENTURY_OF.finditer(words):
+            for match in (*_CENTURY_OF.finditer(words), *_OF_CENTURY.finditer(words)):
                 y, n = sentence.get(match, "y"), sentence.get(match, "n")
                 if n.value not in _century(y.value) and 8 <= n.value <= 21:
                     yield _century_finding(n, y)

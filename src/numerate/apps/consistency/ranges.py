@@ -17,6 +17,7 @@ from numerate.apps.consistency.range_bounds import (
     impossible_values,
     mean_elsewhere,
 )
+from numerate.apps.consistency.range_claims import range_claims
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -278,6 +279,7 @@ class Ranges(Rule):
         for sentence, behind in itertools.pairwise(sentences):
             if "±" in sentence.text or "+/-" in sentence.text:
                 yield from tolerance(sentence, behind)
+        yield from range_claims(document.text, sentences)
 
     def _order(self, sentence: Sentence, match: re.Match[str], least: float = 1.0) -> Iterable[Finding]:
         a, b = sentence.get(match, "a"), sentence.get(match, "b")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, rules
 from numerate.apps.consistency.mentions import BOUND, NOUNS, Mention, mentions_of
+from numerate.apps.consistency.named_again import named_again
 from numerate.apps.consistency.slips import is_slip
 from numerate.apps.consistency.told_twice import told_twice
 
@@ -77,6 +78,7 @@ class Repeats(Rule):
     def whole(self, document: Document, sentences: Sequence[Sentence]) -> Iterable[Finding]:
         """Compares numbers of the same digits whose neighbouring words are the same."""
         yield from told_twice(document.text, sentences)
+        yield from named_again(document.text, sentences)
 
 
 _NO_VALUES = frozenset(("date", "time", "ordinal"))

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, matches, rules
+from numerate.apps.consistency.home_areas import home_areas
 from numerate.apps.consistency.quantities import UNIT, slot
 from numerate.apps.consistency.unit_nouns import unit_nouns
 from numerate.numerals.unit_factors import dimension_name
@@ -216,7 +217,10 @@ class UnitFit(Rule):
         """Compares things and activities with the unit beside them."""
         for sentence in sentences:
             if any(each.unit is not None and each.kind != "money" for each in sentence.numerals):
-                yield from unit_nouns(sentence)
+                begin = max(0, sentence.offset - 150)
+                before = document.text[begin : sentence.offset].lower() if "eigh" in sentence.text else ""
+                yield from unit_nouns(sentence, before)
+                yield from home_areas(sentence)
 
     def _compared(
         self, sentence: Sentence, match: re.Match[str], allowed: frozenset[str], what: str, slot_name: str = "q"

@@ -120,6 +120,24 @@ _ROWS = (
         "an amount of energy",
     ),
     _row(
+        "electricity|energy",
+        rf"\b(?:(?:over|in|during|for|through) (?:the |an? )?(?:(?:past|last|whole|previous|full|entire|calendar) )*"
+        rf"(?:months?|weeks?|year|quarter|week|season|\ue001[\ue100-\uf8ff]|\ue004[\ue100-\uf8ff])|(?:last"
+        rf"|this) (?:year|month|quarter|winter|summer))(?!\w)"
+        rf"[^.;]{{0,60}}?\b(?:consum|us|need|sav)(?:es?|ed|ing|s"
+        rf"|e)(?: up)? {_HEDGE}{_Q}(?: of (?:electricity|energy|power))",
+        "power mass volume temperature length area",
+        "an amount of energy",
+    ),
+    _row(
+        "annual|yearly|monthly",
+        r"\b(?:annual|yearly|monthly)(?: (?:electricity|energy|power|electric|heat))+ (?:consumption|use"
+        r"|usage|production|yield|needs)"
+        rf"(?: [a-z]+){{0,4}}?{_IS}{_HEDGE}{_Q}",
+        "power voltage mass temperature length area",
+        "an amount of energy",
+    ),
+    _row(
         "onsumption",
         rf"\b(?:energy|electricity|power)(?: [a-z]+)? consumption{_IS}{_HEDGE}{_Q}",
         "mass temperature length area speed",
@@ -192,7 +210,8 @@ _ROWS = (
     ),
     _row(
         "heat|Heat|bake|Bake|roast|Roast|oven|cook|Cook",
-        rf"\b(?:(?:pre)?heat(?:ed)?|bake[ds]?|roast(?:ed)?|oven|cook(?:ed)?)(?: [a-z]+){{0,4}}? (?:to|at) {_HEDGE}{_Q}",
+        rf"\b(?:(?:pre)?heat(?:ed)?|bake[ds]?|roast(?:ed)?|oven|cook(?:ed)?)(?: [a-z]+){{0,4}}? (?:to"
+        rf"|at) {_HEDGE}{_Q}",
         "mass volume length area speed",
         "a temperature",
     ),
@@ -269,18 +288,27 @@ _ROWS = (
 )
 _BABY = re.compile(
     r"\b(?:baby|newborn|infant|birth ?weight|mother and (?:child|baby|daughter|son)|delivered (?:at"
-    r"|by)|gave birth|born at|maternity|little (?:girl|boy)|welcome)\b",
+    r"|by)|gave birth|born at|maternity|little (?:girl|boy)|welcome|ca?esarean|c-section|apgar|neonate"
+    r"|midwi[fv]es?|delivery room"
+    r"|healthy (?:boy|girl|son|daughter)|weeks.? gestation|labour ward|labor ward)\b",
     re.IGNORECASE,
 )
-_WEIGHED = re.compile(rf"\b(?:weigh(?:s|ed|ing)?(?: in)?(?: at)?|birth ?weight(?: of| was| is|:)?) {_HEDGE}{_Q}")
+_WEIGHED = re.compile(
+    rf"\b(?:weigh(?:s|ed|ing)?(?: in)?(?: at)?|(?:birth ?)?weight(?: of| was| is| at birth|:|,)*) {_HEDGE}{_Q}"
+)
 _CONTINUED = re.compile(
     r"['’]| ?(?:per |a (?:year|day|second|minute|hour|week|month)|/|\([^)]*\) ?(?:per|a|/)|[×x] |by [\ue000-\ue009])"
 )
+_ANIMAL = re.compile(
+    r"\b(?:zoo|elephants?|calf|calves|whales?|hippos?|rhinos?|giraffes?|animals?|foals?|dolphins?|walrus|ship"
+    r"|car|engine|grown)\b"
+)
+_PRONOUN = re.compile(r"(?:(?:he|she|it|the (?:baby|child|boy|girl|newborn|infant)) |(?:birth )?weight\b|weighing )")
 _WHOLE_BABY = {"kg": (0.4, 8.0), "g": (300.0, 8000.0), "lb": (1.0, 18.0)}
 
 
-def unit_nouns(sentence: Sentence) -> Iterator[Finding]:
-    """Units that cannot measure what they stand beside."""
+def unit_nouns(sentence: Sentence, before: str = "") -> Iterator[Finding]:
+    """Units that cannot measure what they stand beside; `before` is the text before it."""
     text, words = sentence.text.lower(), sentence.skeleton
     for cues, pattern, wrong, what in _ROWS:
         if not any(cue in text for cue in cues):
@@ -298,7 +326,8 @@ def unit_nouns(sentence: Sentence) -> Iterator[Finding]:
                 continue
             message = f"{quantity.text} cannot be {what}: {quantity.unit} is a unit of {measured}."
             yield finding_at("unit", quantity, message, unit=quantity.unit, measures=measured, probability=0.9)
-    if "weigh" in text and _BABY.search(text):
+    whole = f"{before} {text}" if "weigh" in text and _PRONOUN.match(text) else text
+    if "weigh" in text and _BABY.search(whole) and not _ANIMAL.search(whole):
         for match in _WEIGHED.finditer(words):
             quantity = sentence.get(match, "q")
             least, most = _WHOLE_BABY.get(quantity.unit or "", (0.0, 1e300))
