@@ -91,6 +91,8 @@ def _lives_of(group: list[Sentence]) -> Iterator[_Life]:
     born = [(sentence, found) for sentence in group for found in _births(sentence)]
     if len({quantity.value for _, quantity in born}) != 1:
         return
+    if not any(_is_age(each) for sentence in group for each in sentence.quantities):
+        return
     where, birth = born[0]
     died: list[Quantity] = []
     aged: list[Quantity] = []

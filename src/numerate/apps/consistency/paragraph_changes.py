@@ -83,7 +83,7 @@ def paragraph_changes(paragraph: Paragraph) -> Iterator[Finding]:
         yield from _points(paragraph, percents)
     if percents and (_WORD.search(paragraph.lower) or _MORE.search(paragraph.lower)):
         yield from _percents(paragraph, percents)
-    if any(word in paragraph.lower for word in _STEMS):
+    if any(map(paragraph.lower.__contains__, _STEMS)):
         yield from _factors(paragraph)
 
 

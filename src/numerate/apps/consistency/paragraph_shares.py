@@ -60,6 +60,19 @@ _FRACTIONS = re.compile(
 _FRACTION = re.compile(r"^ (?:of (?:the |all |our |its |their |these |those |a total of )?|of the (?:[a-z]+ ){0,2})$")
 
 
+_FRACTION_WORDS = tuple(
+    f"{word} of"
+    for part in ("third", "quarter", "fifth", "tenth", "eighth", "sixth")
+    for word in (part, f"{part}s")
+) + ("half of", "halves of")  # fmt: skip
+_ONE_IN = re.compile(r" (?:in|out of)(?: every)? [a-z]+ of ")
+
+
+def _may_have_fraction(lower: str) -> bool:
+    """Whether `_FRACTIONS` may be there, which is slow to look for."""
+    return any(map(lower.__contains__, _FRACTION_WORDS)) or _ONE_IN.search(lower) is not None
+
+
 def paragraph_shares(paragraph: Paragraph) -> Iterator[Finding]:
     """All findings about percentages and fractions of a paragraph."""
     lower = paragraph.lower
@@ -69,7 +82,7 @@ def paragraph_shares(paragraph: Paragraph) -> Iterator[Finding]:
         yield from _rests(paragraph, percents)
         yield from _counted(paragraph, percents)
         yield from _fees(paragraph, percents)
-    if paragraph.tally.values > 2 and _FRACTIONS.search(lower):
+    if paragraph.tally.values > 2 and _may_have_fraction(lower) and _FRACTIONS.search(lower):
         yield from _fractions(paragraph)
 
 

@@ -22,15 +22,23 @@ if TYPE_CHECKING:
 __all__ = ["paragraph_sums"]
 
 MOST_PARTS = 8
-_CUE = re.compile(
-    r"total|in all\b|all in\b|altogether|overall|combined|together|\bsum\b|all told|add(?:s|ed"
-    r"|ing)? up|com(?:es?|ing) to|came to"
-    r"|\bmak(?:es?|ing)|\bmade|giv(?:es?|ing)|bring|brought|remain|\brest\b|\bother\b|left\b"
-    r"|leav(?:es?|ing)|\bof (?:these|those|them|this|whom|which|that)\b"
-    r"|on board|aboard|\ball [\d]|\bamong|comprising|consist|made up|split|breakdown|broken down"
-    r"|divided|\bboth\b|altogether|balance\b"
-    r"|absten|grand|whole|\bso\b|\bthus\b|therefore|before .{3,40}after|first .{3,40}second"
-)
+_CUES = (
+    "total", "altogether", "overall", "combined", "together", "all told", "came to", "bring", "brought", "remain",
+    "on board", "aboard", "comprising", "consist", "made up", "split", "breakdown", "broken down", "divided", "absten",
+    "grand", "whole", "therefore",
+)  # fmt: skip
+_CUE_WORDS = tuple(
+    (words.split("|"), re.compile(pattern))
+    for words, pattern in (
+        ("other", r"\bother\b"), (" all|all ", r"in all\b|all in\b|\ball [\d]"), ("rest", r"\brest\b"),
+        ("left", r"left\b"), ("of th|of wh", r"\bof (?:these|those|them|this|whom|which|that)\b"),
+        ("made", r"\bmade"), ("mak", r"\bmak(?:es?|ing)"), ("both", r"\bboth\b"), ("among", r"\bamong"),
+        ("giv", r"giv(?:es?|ing)"), ("leav", r"leav(?:es?|ing)"), ("com", r"com(?:es?|ing) to"), ("sum", r"\bsum\b"),
+        ("so", r"\bso\b"), ("thus", r"\bthus\b"), ("add", r"add(?:s|ed|ing)? up"), ("balance", r"balance\b"),
+        ("before ", r"before .{3,40}after"), ("first ", r"first .{3,40}second"),
+    )
+)  # fmt: skip
+"""Patterns that say that a paragraph may have a total, each with words that it needs."""
 _TOTAL = re.compile(
     r"(?:\b(?:in all|all in|all told|altogether|in total|overall|together|combined|taken together"
     r"|put together|total(?:s|l?ed|l?ing)?"
@@ -120,7 +128,7 @@ def paragraph_sums(paragraph: Paragraph) -> Iterator[Finding]:
     """Totals that are not the sum of the parts beside them, and rests that are not what is left."""
     if "won" in paragraph.lower or "winning" in paragraph.lower:
         yield from _records(paragraph)
-    if paragraph.tally.values < 3 or not _CUE.search(paragraph.lower) or len(paragraph.values) < 3:
+    if paragraph.tally.values < 3 or not _has_cue(paragraph.lower) or len(paragraph.values) < 3:
         return
     for z in paragraph.values:
         if z.group not in ("plain", "money", "unit") or z.value <= 0 or z.hedge:
@@ -134,6 +142,11 @@ def paragraph_sums(paragraph: Paragraph) -> Iterator[Finding]:
             terms = f" {sign} ".join(plain(each.value) for each in parts)
             message = f"{terms} = {plain(real)}, not {z.text}."
             yield finding_at("sum", z, message, meant=real, others=parts, probability=0.86)
+
+
+def _has_cue(lower: str) -> bool:
+    has = lower.__contains__
+    return any(map(has, _CUES)) or any(any(map(has, words)) and each.search(lower) for words, each in _CUE_WORDS)
 
 
 def _records(paragraph: Paragraph) -> Iterator[Finding]:
@@ -160,10 +173,14 @@ def _readings(
     paragraph: Paragraph, z: Quantity, alike: list[Quantity]
 ) -> Iterator[tuple[float, float, list[Quantity], str]]:
     """Bits, expected value, operands and sign of each reading of a number as a total or a rest."""
-    lead, tail, here = paragraph.lead(z), paragraph.tail(z), paragraph.place(z)
-    cue = 6.0 if _TOTAL.search(lead) or _TOTAL_BEHIND.match(tail) else 2.5 if _WEAK_TOTAL.search(lead) else 0.0
+    here = paragraph.place(z)
     before = [each for each in alike if each.end <= z.start and paragraph.place(each) >= here - 2]
     after = [each for each in alike if each.start >= z.end and paragraph.place(each) <= here + 1]
+    may_be_rest = any(each.value > z.value for each in before)
+    if not may_be_rest and not _may_be_total(z.value, before[::-1]) and not _may_be_total(z.value, after):
+        return
+    lead, tail = paragraph.lead(z), paragraph.tail(z)
+    cue = 6.0 if _TOTAL.search(lead) or _TOTAL_BEHIND.match(tail) else 2.5 if _WEAK_TOTAL.search(lead) else 0.0
     runs = []
     back = [each for each in before if paragraph.place(each) == here - 1]
     if (
@@ -179,15 +196,15 @@ def _readings(
     opened = [_OF.match(paragraph.lead(after[0], 200)) is not None] if after else [False]
     runs += [after[:count] for count in range(2, len(after) + 1) if _ends(paragraph, after, count)]
     for parts in runs:
-        if not 2 <= len(parts) <= MOST_PARTS or not (
-            _are_listed(paragraph, parts) or _complements(paragraph, parts) == 7.0
-        ):
+        if not 2 <= len(parts) <= MOST_PARTS:
             continue
         real = sum(each.value for each in parts)
         if z.value <= max(each.value for each in parts) or not 0.6 < z.value / real < 1.67:
             continue
         slack = blur_of(z) + 1.7 * math.sqrt(sum(blur_of(each) ** 2 for each in parts))
         if abs(real - z.value) <= slack:
+            continue
+        if not (_are_listed(paragraph, parts) or _complements(paragraph, parts) == 7.0):
             continue
         is_rest = _REST.search(paragraph.lead(parts[-1])) is not None
         bits = cue + _complements(paragraph, parts) + (5.0 if is_rest and parts[0].start > z.start else 0.0)
@@ -202,7 +219,7 @@ def _readings(
         far = 2.0 if _complements(paragraph, parts) and z.value > 99 else 4.0
         bits -= far if paragraph.place(parts[0]) != here and cue < 6 and not is_rest and not opened[0] else 0.0
         yield bits, real, parts, "+"
-    if (_REST.search(lead) or _REST_BEHIND.match(tail)) and before:
+    if may_be_rest and (_REST.search(lead) or _REST_BEHIND.match(tail)):
         for whole in (max(before, key=lambda each: each.value),):
             parts = [each for each in before if each.start > whole.start]
             if not parts or len(parts) > MOST_PARTS or whole.value <= max(each.value for each in (*parts, z)):
@@ -218,6 +235,18 @@ def _readings(
                 bits += slip_bits(z, real) + (-2.0 if len(parts) == 1 else 1.0)
                 bits -= 0.0 if 0.5 < z.value / real < 2 or z.value - real in (10, -10, 100, -100) else 2.0
                 yield bits, real, [whole, *parts], "-"
+
+
+def _may_be_total(value: float, run: list[Quantity]) -> bool:
+    """Whether the first two or more values of a run add up to about a value, which is quick to know."""
+    total = 0.0
+    for index, each in enumerate(run):
+        if each.value >= value:
+            return False
+        total += each.value
+        if index and total < 1.7 * value and value < 1.7 * total:
+            return True
+    return False
 
 
 def _is_one_noun(paragraph: Paragraph, z: Quantity, parts: list[Quantity]) -> bool:

@@ -272,10 +272,12 @@ class Ranges(Rule):
 
     def whole(self, document: Document, sentences: Sequence[Sentence]) -> Iterable[Finding]:
         """Looks at estimates and their intervals, pages, reference ranges and tolerances."""
-        for sentence in sentences:
-            if len(sentence.numerals) > 1 and any(cue in sentence.text for cue in ESTIMATE_CUES):
+        text = document.text
+        cues = [cue for cue in ESTIMATE_CUES if cue in text]
+        for sentence in sentences if cues else ():
+            if len(sentence.numerals) > 1 and any(map(sentence.text.__contains__, cues)):
                 yield from estimates(sentence)
-        for sentence, behind in itertools.pairwise(sentences):
+        for sentence, behind in itertools.pairwise(sentences) if "±" in text or "+/-" in text else ():
             if "±" in sentence.text or "+/-" in sentence.text:
                 yield from tolerance(sentence, behind)
 
