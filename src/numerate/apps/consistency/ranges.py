@@ -157,7 +157,7 @@ class Ranges(Rule):
         return (
             (tally.falls and any(map(text.__contains__, _CUES)))
             or (tally.times > 2 and "from " in text)
-            or (tally.values and any(word in text for word in BOUND_WORDS))
+            or (tally.values and any(map(text.__contains__, BOUND_WORDS)))
             or (
                 tally.values > 2
                 and (
@@ -175,7 +175,7 @@ class Ranges(Rule):
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Looks at limits, `between`, ages, pages, life dates, confidence intervals and ranges of means."""
-        if any(word in sentence.text for word in BOUND_WORDS):
+        if any(map(sentence.text.__contains__, BOUND_WORDS)):
             yield from impossible_values(sentence)
         if len(sentence.quantities) < 2:
             return
