@@ -159,7 +159,7 @@ def _items_behind(lines: list[str]) -> int:
 
 
 def _inline(part: str, offset: int) -> Iterator[Finding]:
-    for match in _COLON.finditer(part) if _COUNTED.search(part) and _MARK.search(part) else ():
+    for match in _COLON.finditer(part) if _MARK.search(part) and _COUNTED.search(part) else ():
         if match["mark"].strip() in ("–", "—") and match["end"].strip() not in ("–", "—", "."):
             continue
         items = match["items"]

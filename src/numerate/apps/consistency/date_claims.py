@@ -29,6 +29,7 @@ _AFTER = re.compile(
     rf"(?:the )?{_DAY}(?! (?:the )?(?:\d|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec))"
 )
 _ANY_DAY = re.compile(r"\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)")
+_SHORT_DAYS = tuple(day[:3] for day in _DAYS)
 _ISO = re.compile(r"(?<![\w./:-])([12]\d{3})-(\d{2})-(\d{2})(?![\w/-]|\.\d)")
 _SLASHED = re.compile(r"(?<![\w./-])(\d{1,2})([/.])(\d{1,2})\2((?:19|20)\d\d)(?![\w/-]|\.\d)")
 _BEGIN = re.compile(
@@ -69,13 +70,13 @@ def date_claims(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
     for group in sentence_groups(text, sentences):
         told: list[tuple[_Date, int, tuple[int, int]]] = []
         for sentence in group:
-            has_weekday = "day" in sentence.text or _ANY_DAY.search(sentence.text) is not None
+            has_weekday = "day" in sentence.text or any(map(sentence.text.__contains__, _SHORT_DAYS))
             if not has_weekday and not _may_have_two(sentence):
                 continue
             dates = _dates(sentence)
             if not dates:
                 continue
-            if has_weekday:
+            if has_weekday and ("day" in sentence.text or _ANY_DAY.search(sentence.text)):
                 for each, weekday, span in _weekdays(sentence, dates):
                     if each.has_year and each.is_sure and each.date.year >= 1925:
                         if each.date.weekday() != weekday:

@@ -104,14 +104,8 @@ _GAMES = (
     r"(?:they |we |he |she |it )?(?:have |has |had )?"
 )
 _PLAYED = re.compile(
-    r"\bplayed (?P<n>\d{1,3})"
-    + _GAMES
-    + r"won (?P<a>\d{1,3})"
-    + _GAMES
-    + r"(?:lost|drew|drawn|tied) (?P<b>\d{1,3})"
-    + r"(?:"
-    + _GAMES
-    + r"(?:lost|drew|drawn|tied) (?P<c>\d{1,3}))?"
+    rf"\bplayed (?P<n>\d{{1,3}}){_GAMES}won (?P<a>\d{{1,3}}){_GAMES}(?:lost|drew|drawn|tied) (?P<b>\d{{1,3}})"
+    rf"(?:{_GAMES}(?:lost|drew|drawn|tied) (?P<c>\d{{1,3}}))?"
 )
 _PLAYED_BEHIND = re.compile(
     r"\b(?:won|winning) (?P<a>\d{1,3})"
@@ -121,6 +115,7 @@ _PLAYED_BEHIND = re.compile(
     + r"(?:lost|drew|drawn|drawing|losing|tied) (?P<c>\d{1,3})(?: of| from| in|,? out of)(?: (?:the"
     r"|their|its|his|her|our|all))? (?P<n>\d{1,3}) (?:games|matches|played|fixtures|fights|bouts)"
 )
+_RESULTS = ("lost", "drew", "draw", "losing", "tied")
 _LIST = re.compile(r",|\band\b|;|:|–|—|\bplus\b|\bwith\b|\+|\bwhile\b|\.|\bthen\b|\bfollowed by\b")
 
 
@@ -151,7 +146,7 @@ def _has_cue(lower: str) -> bool:
 
 def _records(paragraph: Paragraph) -> Iterator[Finding]:
     """Matches played, won, drawn and lost: `played 22, won 13, drawn 4, lost 7`."""
-    for record in (_PLAYED, _PLAYED_BEHIND):
+    for record in (_PLAYED, _PLAYED_BEHIND) if any(map(paragraph.lower.__contains__, _RESULTS)) else ():
         match = record.search(paragraph.lower)
         if match is None:
             continue
@@ -183,11 +178,8 @@ def _readings(
     cue = 6.0 if _TOTAL.search(lead) or _TOTAL_BEHIND.match(tail) else 2.5 if _WEAK_TOTAL.search(lead) else 0.0
     runs = []
     back = [each for each in before if paragraph.place(each) == here - 1]
-    if (
-        _THAT.match(paragraph.upto(z))
-        and len(back) > 2
-        and back == [each for each in before if paragraph.place(each) >= here - 1]
-    ):
+    near = [each for each in before if paragraph.place(each) >= here - 1]
+    if len(back) > 2 and back == near and _THAT.match(paragraph.upto(z)):
         cue = 9.0
     if cue or _is_owned(lead) or len(before) > 2:
         runs += [before[at:] for at in range(len(before) - 1) if _begins(paragraph, before, at)]

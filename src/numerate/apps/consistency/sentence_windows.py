@@ -33,8 +33,7 @@ def sentence_groups(text: str, sentences: Sequence[Sentence]) -> Iterator[list[S
         [2, 1]
     """
     if "\n" not in text:
-        if sentences:
-            yield list(sentences)
+        yield from (list(sentences),) if sentences else ()
         return
     group: list[Sentence] = []
     for sentence in sentences:
