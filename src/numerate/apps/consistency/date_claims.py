@@ -6,7 +6,6 @@ import datetime
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from numerate.apps.consistency.calendar_words import DATE, read_date
 from numerate.apps.consistency.sentence_windows import sentence_groups
 from numerate.apps.findings import Finding
 

@@ -60,16 +60,12 @@ _FRACTIONS = re.compile(
 _FRACTION = re.compile(r"^ (?:of (?:the |all |our |its |their |these |those |a total of )?|of the (?:[a-z]+ ){0,2})$")
 
 
-_FRACTION_WORDS = tuple(
-    f"{word} of"
-    for part in ("third", "quarter", "fifth", "tenth", "eighth", "sixth")
-    for word in (part, f"{part}s")
-) + ("half of", "halves of")  # fmt: skip
+_PARTS = ("half", "halves", "third", "quarter", "fifth", "tenth", "eighth", "sixth")
+_FRACTION_WORDS = tuple(f"{part}{end} of" for part in _PARTS for end in ("", "s"))
 _ONE_IN = re.compile(r" (?:in|out of)(?: every)? [a-z]+ of ")
 
 
 def _may_have_fraction(lower: str) -> bool:
-    """Whether `_FRACTIONS` may be there, which is slow to look for."""
     return any(map(lower.__contains__, _FRACTION_WORDS)) or _ONE_IN.search(lower) is not None
 
 
