@@ -63,6 +63,9 @@ _COLON = re.compile(
     r"|\((?:aged )?\d{1,3}\)){6,400}?)(?P<end>\)|[.;!?](?=\s|$)|$| – | — |,(?= (?!and\b"
     r"|aged\b)[a-z]))",
 )
+_COUNTED = re.compile(rf"\b(?i:{_N}) [a-z]")
+_MARK = re.compile(r": | (?:are|were) [A-Z]|, [A-Z]|, (?:namely|that is|i\.e\.)| \([A-Z]| [–—] ")
+"""What a match of `_COLON` has in it, which is faster to look for."""
 _AGE = re.compile(r", (?:aged )?\d{1,3}(?=,|;| and\b|$)|,? \((?:aged )?\d{1,3}\)")
 _SPLIT = re.compile(r", and |, & |; and |, |; | and | & ")
 _ARE_ALL = re.compile(
@@ -173,7 +176,7 @@ def _items_behind(lines: list[str]) -> int:
 
 
 def _inline(part: str, offset: int) -> Iterator[Finding]:
-    for match in _COLON.finditer(part):
+    for match in _COLON.finditer(part) if _MARK.search(part) and _COUNTED.search(part) else ():
         if match["mark"].strip() in ("–", "—") and match["end"].strip() not in ("–", "—", "."):
             continue
         items = match["items"]
@@ -209,7 +212,7 @@ def _inline(part: str, offset: int) -> Iterator[Finding]:
         counted, said = _count(match["items"]), _number(match["n"])
         if said not in counted and counted and abs(min(counted) - said) <= 2:
             yield _finding(match, offset, said, min(counted))
-    for match in _BOTH.finditer(part):
+    for match in _BOTH.finditer(part) if "oth " in part else ():
         span = match.start() + offset, match.start() + 4 + offset
         yield Finding(
             rule="count",

@@ -62,7 +62,6 @@ def counted_products(sentence: Sentence) -> Iterator[Finding]:
     values = values_of(sentence)
     if not 3 <= len(values) <= 4:
         return
-    is_apart = _OTHER.search(sentence.skeleton) is not None
     amounts = [each for each in values if each.unit is not None and each.group in ("unit", "money")]
     counts = [each for each in values if each.unit is None and each.group in ("plain", "other")]
     money = [each for each in amounts if each.group == "money"]
@@ -106,6 +105,7 @@ def counted_products(sentence: Sentence) -> Iterator[Finding]:
             0.45 < ratio < 2.2 or any(abs(ratio / each - 1) < 1e-6 for each in (0.01, 0.1, 10, 100))
         ):
             continue
+        is_apart = _OTHER.search(sentence.skeleton) is not None
         if is_apart and (_HARD.search(sentence.skeleton) or not is_typo(whole, expected)):
             continue
         terms = " x ".join(plain(each.value) for each in counts)

@@ -6,7 +6,6 @@ import datetime
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from numerate.apps.consistency.calendar_words import DATE, read_date
 from numerate.apps.consistency.sentence_windows import sentence_groups
 from numerate.apps.findings import Finding
 
@@ -28,6 +27,8 @@ _AFTER = re.compile(
     r"|fell on|will be|it was)? ?an? )?"
     rf"(?:the )?{_DAY}(?! (?:the )?(?:\d|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec))"
 )
+_ANY_DAY = re.compile(r"\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)")
+_SHORT_DAYS = tuple(day[:3] for day in _DAYS)
 _ISO = re.compile(r"(?<![\w./:-])([12]\d{3})-(\d{2})-(\d{2})(?![\w/-]|\.\d)")
 _SLASHED = re.compile(r"(?<![\w./-])(\d{1,2})([/.])(\d{1,2})\2((?:19|20)\d\d)(?![\w/-]|\.\d)")
 _BEGIN = re.compile(
@@ -68,10 +69,13 @@ def date_claims(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
     for group in sentence_groups(text, sentences):
         told: list[tuple[_Date, int, tuple[int, int]]] = []
         for sentence in group:
+            has_weekday = "day" in sentence.text or any(map(sentence.text.__contains__, _SHORT_DAYS))
+            if not has_weekday and not _may_have_two(sentence):
+                continue
             dates = _dates(sentence)
             if not dates:
                 continue
-            if "day" in sentence.text or re.search(r"\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)", sentence.text):
+            if has_weekday and ("day" in sentence.text or _ANY_DAY.search(sentence.text)):
                 for each, weekday, span in _weekdays(sentence, dates):
                     if each.has_year and each.is_sure and each.date.year >= 1925:
                         if each.date.weekday() != weekday:
@@ -82,14 +86,20 @@ def date_claims(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
         yield from _distances(text, told)
 
 
+def _may_have_two(sentence: Sentence) -> bool:
+    """Whether a sentence may have two dates, which is cheap to know: each has a digit that was read."""
+    text = sentence.text
+    if text.count("-") > 1 or text.count("/") > 1 or text.count(".") > 2:
+        return True
+    return len(sentence.numerals) > 1 and any(each.kind == "date" for each in sentence.numerals)
+
+
 def _dates(sentence: Sentence) -> list[_Date]:
     text, found = sentence.text, []
-    if any(each.kind == "date" for each in sentence.numerals):
-        for match in DATE.finditer(text):
-            date = read_date(match)
-            if date is not None and date.day is not None:
-                day = datetime.date.fromordinal(int(date.days))
-                found.append(_Date(match.start(), match.end(), day, date.year is not None, True))
+    for match, date in sentence.dates:
+        if date.day is not None:
+            day = datetime.date.fromordinal(int(date.days))
+            found.append(_Date(match.start(), match.end(), day, date.year is not None, True))
     if text.count("-") > 1:
         for match in _ISO.finditer(text):
             _add(found, match, *(int(match[index]) for index in (1, 2, 3)))

@@ -91,13 +91,14 @@ def _lives_of(group: list[Sentence]) -> Iterator[_Life]:
     born = [(sentence, found) for sentence in group for found in _births(sentence)]
     if len({quantity.value for _, quantity in born}) != 1:
         return
+    if not any(any(map(_is_age, sentence.quantities)) for sentence in group):
+        return
     where, birth = born[0]
-    died: list[Quantity] = []
     aged: list[Quantity] = []
     for sentence in group:
+        if not any(map(_is_age, sentence.quantities)):
+            continue
         words = sentence.skeleton
-        died += [sentence.get(match, "b") for match in _LIVED.finditer(words)]
-        died += [sentence.get(match, "t") for match in _DIED.finditer(words) if not _of_another(words, match.start())]
         if _same_person(where, sentence):
             for pattern in (_AGED, _DIED_WHEN):
                 found = [match for match in pattern.finditer(words) if not _of_another(words, match.start())]
@@ -113,9 +114,18 @@ def _lives_of(group: list[Sentence]) -> Iterator[_Life]:
                 yield _Life(birth, when, age)
     yield from _age_then(group, where, birth)
     ages = {age.start: age for age in aged if _is_age(age)}
-    if len(ages) == 1 and len({each.value for each in died if each.start != birth.start}) == 1:
-        when = next(each for each in died if each.start != birth.start)
-        yield _Life(birth, when, next(iter(ages.values())))
+    died = [each for each in _deaths(group) if each.start != birth.start] if len(ages) == 1 else []
+    if len({each.value for each in died}) == 1:
+        yield _Life(birth, died[0], next(iter(ages.values())))
+
+
+def _deaths(group: list[Sentence]) -> Iterator[Quantity]:
+    for sentence in group:
+        words = sentence.skeleton
+        yield from (sentence.get(match, "b") for match in _LIVED.finditer(words))
+        for match in _DIED.finditer(words):
+            if not _of_another(words, match.start()):
+                yield sentence.get(match, "t")
 
 
 _WAS_WHEN = re.compile(
@@ -140,7 +150,7 @@ def _births(sentence: Sentence) -> Iterator[Quantity]:
     if "orn" not in text and "irth" not in text and "(" not in text:
         return
     words = sentence.skeleton
-    for match in _BORN.finditer(words):
+    for match in _BORN.finditer(words) if any(map(words.__contains__, ("born", "birth", "b.", "*"))) else ():
         if not _of_another(words, match.start()):
             yield sentence.get(match, "t" if match["t"] else "u")
     for match in _LIVED.finditer(words):

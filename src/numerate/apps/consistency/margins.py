@@ -123,6 +123,8 @@ _BETWEEN_TWO = re.compile(
 
 def margins(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
     """Claims of a difference with exactly two values of its kind before them, in one or two sentences."""
+    if sum(len(each.numerals) for each in sentences) < 3:
+        return
     for window in windows_of(text, sentences, _CUES, 2):
         values = sum(each.kind not in ("year", "date", "time", "ordinal") for part in window for each in part.numerals)
         if values < 3:

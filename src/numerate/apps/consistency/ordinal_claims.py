@@ -69,12 +69,13 @@ def ordinal_claims(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding
         for sentence in sentences:
             if " p" in sentence.text and any(cue in sentence.text for cue in STANDINGS):
                 yield from standings(sentence)
+    if not any(map(_has_ordinal, sentences)):
+        return
     for group in sentence_groups(text, sentences):
-        if not any(numeral.kind == "ordinal" for part in group for numeral in part.numerals):
+        those = [each for each in group if _has_ordinal(each)]
+        if not those:
             continue
-        for sentence in group:
-            if not any(numeral.kind == "ordinal" for numeral in sentence.numerals):
-                continue
+        for sentence in those:
             if "behind" in sentence.text:
                 yield from _places(sentence)
             if " of " in sentence.text:
@@ -88,8 +89,21 @@ def ordinal_claims(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding
             yield from _centuries(group)
         if "anniversary" in joined or " year" in joined or "birthday" in joined or "jubilee" in joined:
             yield from anniversaries(group)
-        if ANNUAL.search(joined.lower()):
-            yield from editions(group, joined.lower())
+        lower = joined.lower()
+        if any(map(lower.__contains__, _YEARLY)) and ANNUAL.search(lower):
+            yield from editions(group, lower)
+
+
+_YEARLY = ("annual", "every ", "each ", "yearly", "once a year", "without ")
+"""What a match of `ANNUAL` has in it."""
+_OF = re.compile(rf"{one(ORDINAL)} (?:out )?of ")
+
+
+def _has_ordinal(sentence: Sentence) -> bool:
+    for numeral in sentence.numerals:  # noqa: SIM110 - this is faster, and most have none
+        if numeral.kind == "ordinal":
+            return True
+    return False
 
 
 def _places(sentence: Sentence) -> Iterator[Finding]:
@@ -126,7 +140,7 @@ _AHEAD = re.compile(r" (?:and|or|in the|who|which|,)? ?(?:ahead|\d)")
 
 
 def _of_fewer(sentence: Sentence) -> Iterator[Finding]:
-    for match in _OF_FEWER.finditer(sentence.skeleton):
+    for match in _OF_FEWER.finditer(sentence.skeleton) if _OF.search(sentence.skeleton) else ():
         n, c = sentence.get(match, "n"), sentence.get(match, "c")
         if (
             n.value <= c.value

@@ -83,7 +83,7 @@ def paragraph_changes(paragraph: Paragraph) -> Iterator[Finding]:
         yield from _points(paragraph, percents)
     if percents and (_WORD.search(paragraph.lower) or _MORE.search(paragraph.lower)):
         yield from _percents(paragraph, percents)
-    if any(word in paragraph.lower for word in _STEMS):
+    if any(map(paragraph.lower.__contains__, _STEMS)):
         yield from _factors(paragraph)
 
 
@@ -131,10 +131,7 @@ def _points(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding]
 def _percents(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding]:
     """A change in per cent and the two values of one kind beside it, whichever comes first."""
     for p in percents:
-        tail = paragraph.tail(p)
-        words = _BEHIND.match(tail), *reversed(list(_WORD.finditer(paragraph.lead(p)))), _WORD.search(tail[:40])
-        word = next((each for each in (*words, *reversed(list(_WORD.finditer(paragraph.upto(p))))) if each), None)
-        if word is None or p.hedge or p.value <= 0:
+        if p.hedge or p.value <= 0:
             continue
         here = paragraph.place(p)
         near = [
@@ -155,6 +152,11 @@ def _percents(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Findin
             and (one.unit is not None or (one.half == other.half and min(one.value, other.value) >= 10))
         ]
         if not pairs or len(pairs) > 10:
+            continue
+        tail = paragraph.tail(p)
+        words = _BEHIND.match(tail), *reversed(list(_WORD.finditer(paragraph.lead(p)))), _WORD.search(tail[:40])
+        word = next((each for each in (*words, *reversed(list(_WORD.finditer(paragraph.upto(p))))) if each), None)
+        if word is None:
             continue
         if re.fullmatch(r",? (?:to|from) ", tail):
             behind = next((each for each in paragraph.values if each.start >= p.end), None)

@@ -39,6 +39,8 @@ _ITEM = re.compile(
 
 def paragraph_means(paragraph: Paragraph) -> Iterator[Finding]:
     """A mean or median that is not that of the list before it, and an average that is not the ratio of two counts."""
+    if not any(map(paragraph.lower.__contains__, ("averag", "mean", "median"))):
+        return
     if not re.search(r"averag|\bmean\b|\bmedian\b", paragraph.lower):
         return
     for z in paragraph.values:

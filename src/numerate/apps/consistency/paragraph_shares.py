@@ -61,6 +61,15 @@ _FRACTIONS = re.compile(
 _FRACTION = re.compile(r"^ (?:of (?:the |all |our |its |their |these |those |a total of )?|of the (?:[a-z]+ ){0,2})$")
 
 
+_PARTS = ("half", "halves", "third", "quarter", "fifth", "tenth", "eighth", "sixth")
+_FRACTION_WORDS = tuple(f"{part}{end} of" for part in _PARTS for end in ("", "s"))
+_ONE_IN = re.compile(r" (?:in|out of)(?: every)? [a-z]+ of ")
+
+
+def _may_have_fraction(lower: str) -> bool:
+    return any(map(lower.__contains__, _FRACTION_WORDS)) or _ONE_IN.search(lower) is not None
+
+
 def paragraph_shares(paragraph: Paragraph) -> Iterator[Finding]:
     """All findings about percentages and fractions of a paragraph."""
     lower = paragraph.lower
@@ -72,7 +81,7 @@ def paragraph_shares(paragraph: Paragraph) -> Iterator[Finding]:
         yield from _fees(paragraph, percents)
         if paragraph.tally.values > 2:
             yield from told_shares(paragraph, percents)
-    if paragraph.tally.values > 2 and _FRACTIONS.search(lower):
+    if paragraph.tally.values > 2 and _may_have_fraction(lower) and _FRACTIONS.search(lower):
         yield from _fractions(paragraph)
 
 

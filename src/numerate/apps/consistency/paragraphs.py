@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -52,7 +52,9 @@ class Paragraph:
     def __init__(self, text: str, offset: int, sentences: Sequence[Sentence], source: str = "") -> None:
         self.source = source
         self.whole = Sentence(text, offset, [numeral for each in sentences for numeral in each.numerals])
-        self.lower = text.lower() if len(text.lower()) == len(text) else text
+        lower = text.lower()
+        self.lower = lower if len(lower) == len(text) else text
+        self._words: dict[tuple[str, int, int, int], str] = {}
         self._starts = [each.offset for each in sentences]
         self._ends = [each.offset + len(each.text) for each in sentences]
 
@@ -73,6 +75,11 @@ class Paragraph:
                 found.append(each)
         return found
 
+    @cached_property
+    def _bounds(self) -> tuple[list[int], list[int]]:
+        """Starts and ends of the values, sorted."""
+        return sorted(each.start for each in self.values), sorted(each.end for each in self.values)
+
     def _counts(self, quantity: Quantity, group: str) -> bool:
         """Whether what was read as a code or a name is a count: `the Conservatives 19`, `in the trial 412 women`."""
         start, end = quantity.start - self.whole.offset, quantity.end - self.whole.offset
@@ -88,15 +95,23 @@ class Paragraph:
 
     def lead(self, quantity: Quantity, most: int = 70) -> str:
         """The words before a quantity, up to the quantity before it or the begin of its sentence."""
-        begin = self._starts[max(self.place(quantity), 0)]
-        ends = (each.end for each in self.values if each.end <= quantity.start)
-        return self._cut(max(begin, quantity.start - most, *ends), quantity.start)
+        key = ("lead", quantity.start, quantity.end, most)
+        if key not in self._words:
+            begin = max(self._starts[max(self.place(quantity), 0)], quantity.start - most)
+            ends = self._bounds[1]
+            index = bisect_right(ends, quantity.start)
+            self._words[key] = self._cut(max(begin, ends[index - 1]) if index else begin, quantity.start)
+        return self._words[key]
 
     def tail(self, quantity: Quantity, most: int = 60) -> str:
         """The words behind a quantity, up to the next one or the end of its sentence."""
-        end = self._ends[max(self.place(quantity), 0)]
-        starts = (each.start for each in self.values if each.start >= quantity.end)
-        return self._cut(quantity.end, min(end, quantity.end + most, *starts))
+        key = ("tail", quantity.start, quantity.end, most)
+        if key not in self._words:
+            end = min(self._ends[max(self.place(quantity), 0)], quantity.end + most)
+            starts = self._bounds[0]
+            index = bisect_left(starts, quantity.end)
+            self._words[key] = self._cut(quantity.end, min(end, starts[index]) if index < len(starts) else end)
+        return self._words[key]
 
     def around(self, *quantities: Quantity) -> str:
         """The words from the first to the last of some quantities, with those right before and behind them."""
@@ -136,10 +151,11 @@ def paragraphs_of(text: str, sentences: Sequence[Sentence], source: str = "", le
         [['8', '9', '3']]
     """
     group: list[Sentence] = []
+    has_lines = "\n" in text
     for sentence in (*sentences, None):
         if group:
             end = group[-1].offset + len(group[-1].text)
-            if sentence is not None and not _BREAK.search(text, end, sentence.offset + 3):
+            if sentence is not None and not (has_lines and _BREAK.search(text, end, sentence.offset + 3)):
                 group.append(sentence)
                 continue
             if (
@@ -148,7 +164,8 @@ def paragraphs_of(text: str, sentences: Sequence[Sentence], source: str = "", le
             ):
                 start = group[0].offset
                 # Sentences without a number may say what happened: `The colony tripled. In 2009 ...`.
-                breaks = [each.end() for each in _BREAK.finditer(text, max(0, start - MOST_BEFORE), start)]
+                near = _BREAK.finditer(text, max(0, start - MOST_BEFORE), start) if has_lines else ()
+                breaks = [each.end() for each in near]
                 start = breaks[-1] if breaks else (0 if start <= MOST_BEFORE else start)
                 yield Paragraph(text[start:end], start, group, source)
         group = [] if sentence is None else [sentence]

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from numerate.apps.consistency.calendar_words import DATE, read_date
+from numerate.apps.consistency.calendar_words import DATE, NamedDate, read_date
 from numerate.numerals.unit_factors import dimension_name, measure_of
 
 if TYPE_CHECKING:
@@ -233,6 +233,11 @@ class Sentence:
             self._skeleton = self._with_slots()
         return self._skeleton
 
+    @property
+    def dates(self) -> list[tuple[re.Match[str], NamedDate]]:
+        """The dates with a month's name, with their matches in the text."""
+        return self.cached("dates", _named_dates)
+
     def get(self, match: re.Match[str], name: str) -> Quantity:
         """The quantity of a named slot of a match."""
         return self.quantities[ord(match[name][-1]) - _FIRST]
@@ -366,11 +371,7 @@ class Sentence:
 
     def _dates_and_times(self) -> list[Quantity]:
         """Dates with a month's name and times of the day, which the reader gives as several numerals."""
-        found = []
-        for match in DATE.finditer(self.text) if any(each.kind == "date" for each in self.numerals) else ():
-            date = read_date(match)
-            if date is not None:
-                found.append(self._whole(match, "date", date.days, 1.0))
+        found = [self._whole(match, "date", date.days, 1.0) for match, date in self.dates]
         if ":" in self.text or (_HALF_DAYS.search(self.text) and _HALF_DAY.search(self.text)):
             for match in _TIME.finditer(self.text):
                 hours, minutes = int(match[1]), int(match[2] or 0)
@@ -395,3 +396,11 @@ class Sentence:
             return False
         between = self.text[last.end - self.offset : each.start - self.offset]
         return _JOIN.fullmatch(between) is not None and dimension_name(each.unit) is not None
+
+
+def _named_dates(sentence: Sentence) -> list[tuple[re.Match[str], NamedDate]]:
+    for numeral in sentence.numerals:
+        if numeral.kind == "date":
+            found = ((match, read_date(match)) for match in DATE.finditer(sentence.text))
+            return [(match, date) for match, date in found if date is not None]
+    return []

@@ -158,7 +158,7 @@ class Ranges(Rule):
         return (
             (tally.falls and any(map(text.__contains__, _CUES)))
             or (tally.times > 2 and "from " in text)
-            or (tally.values and any(word in text for word in BOUND_WORDS))
+            or (tally.values and any(map(text.__contains__, BOUND_WORDS)))
             or (
                 tally.values > 2
                 and (
@@ -176,7 +176,7 @@ class Ranges(Rule):
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Looks at limits, `between`, ages, pages, life dates, confidence intervals and ranges of means."""
-        if any(word in sentence.text for word in BOUND_WORDS):
+        if any(map(sentence.text.__contains__, BOUND_WORDS)):
             yield from impossible_values(sentence)
         if len(sentence.quantities) < 2:
             return
@@ -273,10 +273,12 @@ class Ranges(Rule):
 
     def whole(self, document: Document, sentences: Sequence[Sentence]) -> Iterable[Finding]:
         """Looks at estimates and their intervals, pages, reference ranges and tolerances."""
-        for sentence in sentences:
-            if len(sentence.numerals) > 1 and any(cue in sentence.text for cue in ESTIMATE_CUES):
+        text = document.text
+        cues = [cue for cue in ESTIMATE_CUES if cue in text]
+        for sentence in sentences if cues else ():
+            if len(sentence.numerals) > 1 and any(map(sentence.text.__contains__, cues)):
                 yield from estimates(sentence)
-        for sentence, behind in itertools.pairwise(sentences):
+        for sentence, behind in itertools.pairwise(sentences) if "±" in text or "+/-" in text else ():
             if "±" in sentence.text or "+/-" in sentence.text:
                 yield from tolerance(sentence, behind)
         yield from range_claims(document.text, sentences)

@@ -32,6 +32,9 @@ def sentence_groups(text: str, sentences: Sequence[Sentence]) -> Iterator[list[S
         >>> [len(each) for each in sentence_groups(document.text, list(sentences_of(document)))]
         [2, 1]
     """
+    if "\n" not in text:
+        yield from (list(sentences),) if sentences else ()
+        return
     group: list[Sentence] = []
     for sentence in sentences:
         if group:
@@ -48,7 +51,8 @@ def windows_of(
     text: str, sentences: Sequence[Sentence], cues: Sequence[str], width: int = 3
 ) -> Iterator[list[Sentence]]:
     """A sentence with one of the cues, and up to `width - 1` sentences with numbers before it in its paragraph."""
-    for group in sentence_groups(text, sentences):
+    there = [cue for cue in cues if cue in text]
+    for group in sentence_groups(text, sentences) if there else ():
         for index, sentence in enumerate(group):
-            if any(cue in sentence.text for cue in cues):
+            if any(map(sentence.text.__contains__, there)):
                 yield group[max(0, index - width + 1) : index + 1]

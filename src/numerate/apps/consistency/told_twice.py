@@ -54,11 +54,9 @@ def told_twice(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
     headline = _headline(text, sentences)
     groups: dict[tuple[str, str], list[tuple[int, Quantity]]] = {}
     first: list[Quantity] = []
-    for index, sentence in enumerate(sentences[:400]):
-        kinds = {each.kind for each in sentence.numerals}
-        if kinds <= {"year", "date", "ordinal"} or len(sentence.numerals) > 12:
-            continue
-        for key, quantity in _keys(sentence):
+    worth = [index for index, sentence in enumerate(sentences[:400]) if _has_values(sentence)]
+    for index in worth if len(worth) > 1 else ():
+        for key, quantity in _keys(sentences[index]):
             groups.setdefault(key, []).append((index, quantity))
     told: dict[int, _Told] = {}
     for values in groups.values():
@@ -78,6 +76,12 @@ def told_twice(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
             yield from _against_headline(sentences, a, headline, told)
 
 
+def _has_values(sentence: Sentence) -> bool:
+    if len(sentence.numerals) > 12:
+        return False
+    return any(each.kind not in ("year", "date", "ordinal") for each in sentence.numerals)
+
+
 def _keys(sentence: Sentence) -> Iterator[tuple[tuple[str, str], Quantity]]:
     for quantity in sentence.quantities:
         if (
@@ -93,12 +97,13 @@ def _keys(sentence: Sentence) -> Iterator[tuple[tuple[str, str], Quantity]]:
 
 def _headline(text: str, sentences: Sequence[Sentence]) -> bool:
     first = sentences[0]
-    if first.offset > 12 or len(first.text) > 140 or len(first.quantities) > 5:
+    if first.offset > 12 or len(first.text) > 140:
         return False
     end = first.offset + len(first.text)
-    return _HEADLINE.match(first.text) is not None or (
-        text[end : end + 2].startswith("\n") and not first.text.endswith((".", ":"))
+    is_one = _HEADLINE.match(first.text) is not None or (
+        text[end : end + 1] == "\n" and not first.text.endswith((".", ":"))
     )
+    return is_one and len(first.quantities) <= 5
 
 
 def _told(

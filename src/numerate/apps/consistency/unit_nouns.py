@@ -311,7 +311,7 @@ def unit_nouns(sentence: Sentence, before: str = "") -> Iterator[Finding]:
     """Units that cannot measure what they stand beside; `before` is the text before it."""
     text, words = sentence.text.lower(), sentence.skeleton
     for cues, pattern, wrong, what in _ROWS:
-        if not any(cue in text for cue in cues):
+        if not any(map(text.__contains__, cues)):
             continue
         for match in pattern.finditer(words):
             name = "q" if match["q"] else "r"
