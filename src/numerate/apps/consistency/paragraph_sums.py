@@ -24,15 +24,23 @@ __all__ = ["paragraph_sums"]
 
 MOST_PARTS = 8
 _TIMES = ("h", "min")
-_CUE = re.compile(
-    r"total|in all\b|all in\b|altogether|overall|combined|together|\bsum\b|all told|add(?:s|ed"
-    r"|ing)? up|com(?:es?|ing) to|came to"
-    r"|\bmak(?:es?|ing)|\bmade|giv(?:es?|ing)|bring|brought|remain|\brest\b|\bother\b|left\b"
-    r"|leav(?:es?|ing)|\bof (?:these|those|them|this|whom|which|that)\b"
-    r"|on board|aboard|\ball [\d]|\bamong|comprising|consist|made up|split|breakdown|broken down"
-    r"|divided|\bboth\b|altogether|balance\b"
-    r"|absten|grand|whole|\bso\b|\bthus\b|therefore|before .{3,40}after|first .{3,40}second"
-)
+_CUES = (
+    "total", "altogether", "overall", "combined", "together", "all told", "came to", "bring", "brought", "remain",
+    "on board", "aboard", "comprising", "consist", "made up", "split", "breakdown", "broken down", "divided", "absten",
+    "grand", "whole", "therefore",
+)  # fmt: skip
+_CUE_WORDS = tuple(
+    (words.split("|"), re.compile(pattern))
+    for words, pattern in (
+        ("other", r"\bother\b"), (" all|all ", r"in all\b|all in\b|\ball [\d]"), ("rest", r"\brest\b"),
+        ("left", r"left\b"), ("of th|of wh", r"\bof (?:these|those|them|this|whom|which|that)\b"),
+        ("made", r"\bmade"), ("mak", r"\bmak(?:es?|ing)"), ("both", r"\bboth\b"), ("among", r"\bamong"),
+        ("giv", r"giv(?:es?|ing)"), ("leav", r"leav(?:es?|ing)"), ("com", r"com(?:es?|ing) to"), ("sum", r"\bsum\b"),
+        ("so", r"\bso\b"), ("thus", r"\bthus\b"), ("add", r"add(?:s|ed|ing)? up"), ("balance", r"balance\b"),
+        ("before ", r"before .{3,40}after"), ("first ", r"first .{3,40}second"),
+    )
+)  # fmt: skip
+"""Patterns that say that a paragraph may have a total, each with words that it needs."""
 _TOTAL = re.compile(
     r"(?:\b(?:in all|all in|all told|altogether|in total|overall|together|combined|taken together"
     r"|put together|total(?:s|l?ed|l?ing)?"
@@ -110,7 +118,7 @@ def paragraph_sums(paragraph: Paragraph) -> Iterator[Finding]:
     """Totals that are not the sum of the parts beside them, and rests that are not what is left."""
     if "won" in paragraph.lower or "winning" in paragraph.lower:
         yield from match_records(paragraph)
-    if paragraph.tally.values < 3 or not _CUE.search(paragraph.lower) or len(paragraph.values) < 3:
+    if paragraph.tally.values < 3 or not _has_cue(paragraph.lower) or len(paragraph.values) < 3:
         return
     for z in paragraph.values:
         if z.group not in ("plain", "money", "unit") or z.value <= 0 or z.hedge:
@@ -131,6 +139,11 @@ def paragraph_sums(paragraph: Paragraph) -> Iterator[Finding]:
             terms = f" {sign} ".join(plain(each.value) for each in parts)
             message = f"{terms} = {plain(real)}, not {z.text}."
             yield finding_at("sum", z, message, meant=real, others=parts, probability=0.86)
+
+
+def _has_cue(lower: str) -> bool:
+    has = lower.__contains__
+    return any(map(has, _CUES)) or any(any(map(has, words)) and each.search(lower) for words, each in _CUE_WORDS)
 
 
 def _readings(
