@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from sklearn import metrics as reference
 
 from numerate.config import ConfigError
 from numerate.objectives.cell_masking import MaskedCells, mask_cells
+from numerate.processing.static_shapes import Counts, fixed_counts
 from numerate.registry import UnknownNameError
 from numerate_lab.engine.grid import Grid, against_base, recompute, run_grids
 from numerate_lab.engine.page import write_comparison
@@ -123,6 +125,24 @@ def test_number_losses_are_means_by_field_of_masked_numbers() -> None:
                 terms = model.head.loss(model.widen(states), data.table[numbers[..., place][wanted]])
                 total += float(terms.mean())
             assert float(found) == pytest.approx(total, rel=1e-5) and float(cells) == pytest.approx(float(output.loss))
+
+
+@pytest.mark.parametrize("name", ["addback-0.1M", "ours", "regression"])
+def test_steps_of_fixed_shapes_have_the_same_losses_and_gradients(name: str) -> None:
+    task = Transactions(trial_of(name, dropout=0.0))
+    model, data = task.build(), task.data()
+    chosen = torch.arange(8)
+    ids, numbers = data.batch("pretrain", chosen)
+    masks = mask_cells(chosen, (8, *ids.shape[1:]), ratio=0.3, epoch=torch.tensor(2))
+    found = []
+    for context in (contextlib.nullcontext(), fixed_counts(Counts(numbers=0, tokens=0))):
+        model.zero_grad()
+        with context:
+            cells, values = model.eval().pretraining_losses(ids, numbers, data.table, masks)
+        (cells + values).backward()
+        grads = [weight.grad.norm() for weight in model.parameters() if weight.grad is not None]
+        found.append(torch.stack([cells.detach(), values.detach(), *grads]))
+    torch.testing.assert_close(*found, rtol=1e-3, atol=1e-5)
 
 
 def test_pre_training_learns_and_the_fraud_head_leaves_it_alone(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from transformers.modeling_outputs import BaseModelOutput
 from transformers.utils.generic import ModelOutput
 
 from numerate.backbones.base import Backbone, check_sizes
+from numerate.processing.static_shapes import has_fixed_shapes
 
 __all__ = [
     "MASK", "NUM", "PAD", "SEP", "SPECIAL_TOKENS", "UNK", "MaskedCellsOutput", "NumerateTabBertConfig",
@@ -273,13 +274,16 @@ class NumerateTabBertForMaskedLM(_TabBert):
     def field_losses(self, cells: Tensor, labels: Tensor) -> Tensor:
         """Mean cross-entropy of each field's labelled cells, 0 for a field without one: (F,) float32.
 
-        Only labelled cells are scored, so that a vocabulary of 100,000 merchants costs little.
+        Only labelled cells are scored, so that a vocabulary of 100,000 merchants costs little; all of them where no
+        shape may depend on the data.
 
         Shape:
             cells: (B, R, F, E). labels: (B, R, F).
         """
         flat = labels.flatten(0, 1).T  # (F, N)
         scored = flat >= len(SPECIAL_TOKENS)
+        if has_fixed_shapes():
+            return self._losses_of_all(cells.flatten(0, 1), flat, scored)
         field, place = scored.nonzero().unbind(1)  # field by field
         counts = scored.sum(1).tolist()  # besides `nonzero`, the only wait for the device in a step
         states = self._widened(cells.flatten(0, 1)[place, field]).split(counts)
@@ -290,6 +294,16 @@ class NumerateTabBertForMaskedLM(_TabBert):
         ):
             logits = functional.linear(some, weight, bias).float()
             losses.append(functional.cross_entropy(logits, own - start, reduction="sum") / max(1, len(own)))
+        return torch.stack(losses)
+
+    def _losses_of_all(self, cells: Tensor, labels: Tensor, scored: Tensor) -> Tensor:
+        """`field_losses` of cells (N, F, E) and labels (F, N), computed for all cells."""
+        losses = []
+        states, fields = self._widened(cells).unbind(1), zip(self.config.offsets, self._matrices(), strict=True)
+        for some, own, known, (start, (weight, bias)) in zip(states, labels, scored, fields, strict=True):
+            logits = functional.linear(some, weight, bias).float()
+            wanted = torch.where(known, own.long() - start, -100)
+            losses.append(functional.cross_entropy(logits, wanted, reduction="sum") / known.sum().clamp_min(1))
         return torch.stack(losses)
 
     def _widened(self, cells: Tensor) -> Tensor:

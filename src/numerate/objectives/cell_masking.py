@@ -55,7 +55,7 @@ def other_cells(cells: Tensor) -> Tensor:
 
 
 def mask_cells(
-    samples: Tensor, shape: tuple[int, int, int], *, ratio: float = 0.15, seed: int = 0, epoch: int = 0
+    samples: Tensor, shape: tuple[int, int, int], *, ratio: float = 0.15, seed: int = 0, epoch: int | Tensor = 0
 ) -> MaskedCells:
     """Chooses cells by a hash of (seed, epoch, sample, cell), so that masks do not depend on batches or processes.
 
@@ -67,7 +67,7 @@ def mask_cells(
         shape: (B, R, F).
         ratio: Share of cells that are chosen.
         seed: Seed of the run.
-        epoch: Epoch, so that a window has new masks in each.
+        epoch: Epoch, so that a window has new masks in each; a tensor () in a step that is recorded.
 
     Example:
         >>> cells = mask_cells(torch.arange(100), (100, 10, 11))

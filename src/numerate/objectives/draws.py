@@ -32,7 +32,7 @@ def _wrapped(number: int) -> int:
     return (number + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
-def hashed_uniform(sample: Tensor, place: Tensor, seed: int = 0, epoch: int = 0, stream: int = 0) -> Tensor:
+def hashed_uniform(sample: Tensor, place: Tensor, seed: int = 0, epoch: int | Tensor = 0, stream: int = 0) -> Tensor:
     """Uniform numbers in [0, 1) that depend only on the arguments: (B, T) float32, equal on every device.
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -28,6 +28,8 @@ class GraphedStep:
     Args:
         step: From tensors of fixed shapes to a tensor, such as the loss.
         enabled: Whether to record at all.
+        pool: Memory that it shares with other recorded steps (`torch.cuda.graph_pool_handle()`); None for its own.
+            Steps that share it overwrite each other's outputs.
 
     Example:
         >>> double = GraphedStep(lambda numbers: numbers * 2)
@@ -35,8 +37,8 @@ class GraphedStep:
         tensor([2, 4])
     """
 
-    def __init__(self, step: Callable[..., Tensor], *, enabled: bool = True) -> None:
-        self.step, self.enabled = step, enabled
+    def __init__(self, step: Callable[..., Tensor], *, enabled: bool = True, pool: Any = None) -> None:
+        self.step, self.enabled, self.pool = step, enabled, pool
         self.calls = 0
         self._graph: torch.cuda.CUDAGraph | None = None
         self._inputs: list[Tensor] = []
@@ -57,7 +59,7 @@ class GraphedStep:
         if self._graph is None:
             self._inputs, graph = [each.clone() for each in inputs], torch.cuda.CUDAGraph()
             try:
-                with torch.cuda.graph(graph):
+                with torch.cuda.graph(graph, pool=self.pool):
                     self._output = self.step(*self._inputs)
             except RuntimeError as error:  # nothing was computed yet: go on without recording
                 warnings.warn(f"the step cannot be recorded and stays slow: {str(error)[:200]}", stacklevel=2)

@@ -35,13 +35,16 @@ class RecordedSteps:
     def __init__(self, step: Callable[..., Tensor], *, enabled: bool = True) -> None:
         self.step, self.enabled = step, enabled
         self.graphs: dict[Hashable, GraphedStep] = {}
+        self._pool: Any = None
 
     def __call__(self, size: Hashable, *inputs: Tensor) -> Tensor:
         """The loss of one step."""
         if not self.enabled:
             return self.step(size, *inputs)
         if size not in self.graphs:
-            self.graphs[size] = GraphedStep(lambda *given: self.step(size, *given))
+            if self._pool is None and inputs[0].is_cuda:  # one step runs at a time: all use the same memory
+                self._pool = torch.cuda.graph_pool_handle()
+            self.graphs[size] = GraphedStep(lambda *given: self.step(size, *given), pool=self._pool)
         graph = self.graphs[size]
         # No number is predicted by a head here. What cannot be recorded looks for equal numbers again.
         with fixed_counts(Counts(numbers=0, tokens=0)) if graph.enabled else contextlib.nullcontext():

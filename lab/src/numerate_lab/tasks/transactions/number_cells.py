@@ -21,6 +21,7 @@ from numerate.backbones.tabbert import MASK, NUM, NumerateTabBertForMaskedLM
 from numerate.config import Config, ConfigError, check_names
 from numerate.modeling.ratio_features import RatioFeatures
 from numerate.processing.number_table import GIVEN, PADDING, NumberTable
+from numerate.processing.static_shapes import has_fixed_shapes
 from numerate.registry import embedders, heads
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ class NumberCells(nn.Module):
             own = ids.index_select(2, self.fields)
             ids = ids.index_copy(2, self.fields, torch.where(given, NUM, own))
         index = numbers.clamp_min(0)
-        if self.embedder.costly:  # equal numbers are embedded once
+        if self.embedder.costly and not has_fixed_shapes():  # equal numbers are embedded once
             index, inverse = torch.unique(index, return_inverse=True)
             vectors = self.embedder(table[index])[inverse]
         else:
@@ -183,13 +184,16 @@ class NumberCells(nn.Module):
         """Sum over the fields of the mean loss of their wanted numbers."""
         if self.head is None or self.widen is None:
             return cells.new_zeros(())
-        picked = wanted.flatten().nonzero()[:, 0]
+        # In a recorded step all cells have a place, wanted ones or not.
+        every = wanted.flatten()
+        picked = torch.arange(len(every), device=every.device) if has_fixed_shapes() else every.nonzero()[:, 0]
         states = cells.index_select(2, self.fields).flatten(0, 2)[picked]
-        losses = self.head.loss(self.widen(states), table[numbers.flatten()[picked]])
-        field = picked % len(self.fields)
+        losses = self.head.loss(self.widen(states), table[numbers.flatten()[picked].clamp_min(0)])
+        kept, field = every[picked], picked % len(self.fields)
+        losses = torch.where(kept, losses, 0.0)
         sums, counts = losses.new_zeros(len(self.fields)), losses.new_zeros(len(self.fields))
         sums = sums.index_add(0, field, losses)
-        counts = counts.index_add(0, field, torch.ones_like(losses))
+        counts = counts.index_add(0, field, kept.to(losses.dtype))
         return (sums / counts.clamp_min(1)).sum()
 
     def trainable_parameters(self) -> tuple[int, int]:

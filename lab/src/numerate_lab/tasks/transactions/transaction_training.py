@@ -18,6 +18,7 @@ from torch.nn import functional
 
 from numerate.objectives.cell_masking import mask_cells
 from numerate.training.guard import NonFiniteError
+from numerate_lab.tasks.finetuning.recorded_steps import RecordedSteps
 from numerate_lab.tasks.transactions.fraud_scores import best_threshold
 
 if TYPE_CHECKING:
@@ -53,19 +54,19 @@ class DeviceWindows:
 
 
 def _precision(device: torch.device, bf16: bool) -> Any:
-    """Mixed precision on an accelerator."""
+    """Mixed precision on an accelerator; casts of weights are not kept, as recorded steps need it."""
     if device.type == "cpu":
         return contextlib.nullcontext()
     torch.set_float32_matmul_precision("high")
-    return torch.autocast(device.type, torch.bfloat16, enabled=bf16)
+    return torch.autocast(device.type, torch.bfloat16, enabled=bf16, cache_enabled=False)
 
 
 def pretrain(model: NumberCells, data: DeviceWindows, config: Any, log: Log | None = None) -> Figures:
     """Pre-trains on masked cells (and numbers): `steps`, `seconds`, and losses of 20 stretches of the training."""
     weights = [weight for name, weight in model.named_parameters() if not name.startswith("fraud.")]
-    optimizer = torch.optim.AdamW(
-        weights, lr=config.rate, weight_decay=config.weight_decay, fused=data.device.type == "cuda"
-    )
+    cuda = data.device.type == "cuda"
+    rate = torch.tensor(config.rate, device=data.device) if cuda else config.rate
+    optimizer = torch.optim.AdamW(weights, lr=rate, weight_decay=config.weight_decay, fused=cuda, capturable=cuda)
     count = len(data.starts["pretrain"])
     each = math.ceil(count / config.batch)
     steps = config.epochs * each
@@ -73,24 +74,30 @@ def pretrain(model: NumberCells, data: DeviceWindows, config: Any, log: Log | No
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda step: min((step + 1) / rising, (steps - step) / max(1, steps - rising))
     )
-    generator, begin = torch.Generator().manual_seed(config.seed), time.perf_counter()
+
+    def step(size: int, chosen: Tensor, epoch: Tensor) -> Tensor:
+        ids, numbers = data.batch("pretrain", chosen)
+        masks = mask_cells(chosen, (size, *ids.shape[1:]), ratio=config.ratio, seed=config.seed, epoch=epoch)
+        with _precision(data.device, config.bf16):
+            cells, values = model.pretraining_losses(ids, numbers, data.table, masks, config.scored)
+        optimizer.zero_grad(set_to_none=True)
+        (cells.float() + config.number_weight * values.float()).backward()
+        torch.nn.utils.clip_grad_norm_(weights, 1.0)
+        optimizer.step()
+        return torch.stack([cells.detach().float(), values.detach().float()])
+
+    run, generator, begin = (
+        RecordedSteps(step, enabled=cuda),
+        torch.Generator().manual_seed(config.seed),
+        time.perf_counter(),
+    )
     losses: list[Tensor] = []
     model.train()
     for epoch in range(config.epochs):
-        order = torch.randperm(count, generator=generator).to(data.device)
+        order, now = torch.randperm(count, generator=generator).to(data.device), torch.tensor(epoch, device=data.device)
         for chosen in order.split(config.batch):
-            ids, numbers = data.batch("pretrain", chosen)
-            shape = (ids.shape[0], ids.shape[1], ids.shape[2])
-            masks = mask_cells(chosen, shape, ratio=config.ratio, seed=config.seed, epoch=epoch)
-            with _precision(data.device, config.bf16):
-                cells, values = model.pretraining_losses(ids, numbers, data.table, masks, config.scored)
-            loss = cells.float() + config.number_weight * values.float()
-            optimizer.zero_grad(set_to_none=True)
-            loss.backward()
-            torch.nn.utils.clip_grad_norm_(weights, 1.0)
-            optimizer.step()
+            losses.append(run(len(chosen), chosen, now).clone())
             schedule.step()
-            losses.append(torch.stack([cells.detach().float(), values.detach().float()]))
         latest = torch.stack(losses[-each:]).mean(0).tolist()
         if not np.isfinite(latest).all():
             raise NonFiniteError(f"the loss of epoch {epoch + 1} is {sum(latest)}: choose a rate below {config.rate}")
