@@ -277,6 +277,7 @@ class NumberSide(Side):
         self.ready = prepare(self.run, folder / "prepared", backbone=setting.backbone(), tokenizer=tokenizer)
         super().__init__(name, setting, self.ready.model)
         self.labelled = self.graphs = False
+        self.recorded: Any = None
         self.in_loader: bool | None = None
         meta: Any = self.ready.data["train"].meta
         self.tokens, self.numbers = meta["tokens"] / meta["rows"], meta["numbers"] / meta["rows"]
@@ -299,7 +300,7 @@ class NumberSide(Side):
 
     def measure(self, seconds: float, warm: int, steps: int | None = None) -> dict[str, float]:
         """As of every side; with `graphs`, also the number of recorded graphs."""
-        self.recorded: Any = None
+        self.recorded = None
         found = super().measure(seconds, 2 * warm if self.graphs else warm, steps)
         if self.recorded is not None:
             if self.recorded.failed:
@@ -325,9 +326,12 @@ class NumberSide(Side):
         dropped = {module: module.p for module in self.model.modules() if isinstance(module, torch.nn.Dropout)}
         for module in dropped:
             module.p = 0.0
-        self.graphs, run = graphs, self.trainer()
+        self.graphs, self.recorded = graphs, None
+        run = self.trainer()
         run.args.max_steps, run.args.logging_steps = steps, 1
         run.train()
+        if self.recorded is not None and (self.recorded.failed or not self.recorded.count):
+            raise RuntimeError("no step was recorded")
         self.release(run)
         self.model.load_state_dict(before, strict=False)
         for module, share in dropped.items():

@@ -11,6 +11,7 @@ Sections, in order of importance; what does not fit into --minutes is left out a
 - `graphs`: the default recipe with `cuda_graphs`, and number-rich text; first, the losses with and without graphs
 - `rich`: number-rich text, where a number is one token on our side and its subwords on the other
 - `parts`: `float`, `log-fourier`, `bits` and `char-lstm` 1M, each with the head `mixture`, all logits
+- `characters`: `char-lstm` 1M with `cuda_graphs`
 - `compiled`: the default recipe with torch.compile on both sides
 - `feed`: tokens per second of pre-encoded shards, against what BERT-base (random weights) takes at 128 tokens
 - `encode`: encoding over 1, 2, 4, 8 processes
@@ -49,7 +50,19 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 PARTS = ("float", "log-fourier", "bits", "char-lstm 1M")
-SECTIONS = ("eager", "profile", "graphs", "rich", "parts", "compiled", "feed", "encode", "compiled-parts", "workers")
+SECTIONS = (
+    "eager",
+    "profile",
+    "graphs",
+    "rich",
+    "parts",
+    "characters",
+    "compiled",
+    "feed",
+    "encode",
+    "compiled-parts",
+    "workers",
+)
 ALL, LABELLED, LOADER = "all logits", "masked only", "masked only, masks drawn by the collator"
 _ALL_BARS = {
     "eager": 0.93,
@@ -57,6 +70,7 @@ _ALL_BARS = {
     "rich-graphs": 1.15,
     "workers": 0.93,
     "parts": 0.93,
+    "characters": 0.9,
     "compiled": 0.98,
     "compiled-parts": 0.98,
     "rich": 1.15,
@@ -191,7 +205,7 @@ class Contest:
             usual, recorded = side.losses(False, steps), side.losses(True, steps)
             apart = max(abs(one - other) / abs(one) for one, other in zip(usual, recorded, strict=True))
             self.figures["graph_losses"] = {"usual": usual, "recorded": recorded, "largest_difference": apart}
-            count = getattr(getattr(side, "recorded", None), "count", 0)
+            count = 0 if side.recorded is None else side.recorded.count
             print(f"--- graphs: {steps} losses differ by at most {apart:.2e} of them; {count} graphs", flush=True)
             print(f"usual {usual[::8]}\nrecorded {recorded[::8]}")
         self.race("graphs", ["in-place"], graphs=True)
@@ -204,6 +218,10 @@ class Contest:
     def parts(self) -> None:
         """Single embedders."""
         self.race("parts", PARTS, which=(ALL,))
+
+    def characters(self) -> None:
+        """The embedder that reads characters, with recorded steps."""
+        self.race("characters", PARTS[-1:], graphs=True)
 
     def workers(self) -> None:
         """The default recipe, with loader processes."""

@@ -13,7 +13,7 @@ from numerate.config import Config
 from numerate.embedders.base import Embedder, NumberTable, full_precision
 from numerate.embedders.option_checks import check_dropout, check_option, check_positive
 from numerate.processing.number_table import CHARACTERS, UNKNOWN_CHARACTER
-from numerate.processing.static_shapes import is_recorded
+from numerate.processing.static_shapes import may_wait
 from numerate.registry import embedders
 
 __all__ = [
@@ -88,7 +88,7 @@ def recurrent_summary(lstm: nn.LSTM, inputs: Tensor, lengths: Tensor) -> Tensor:
     with full_precision(inputs):
         inputs = inputs.to(next(lstm.parameters()).dtype)
         # The host would need the lengths of a packed sequence: it cannot be exported, nor recorded as a CUDA graph.
-        if torch.compiler.is_exporting() or (is_recorded() and not (lstm.training and lstm.dropout)):
+        if torch.compiler.is_exporting() or not (may_wait() or (lstm.training and lstm.dropout)):
             return _unpacked_summary(lstm, inputs, lengths)
         packed = pack_padded_sequence(inputs, lengths.cpu(), batch_first=True, enforce_sorted=False)
         _, (last, _) = lstm(packed)

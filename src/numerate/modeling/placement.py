@@ -11,7 +11,7 @@ from torch.nn import functional
 from numerate.heads.pointer import PointerContext
 from numerate.processing.number_table import GIVEN, NumberTable
 from numerate.processing.slot_positions import NumberPlaces, predicting_tokens
-from numerate.processing.static_shapes import has_fixed_shapes
+from numerate.processing.static_shapes import has_fixed_shapes, may_wait
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,7 +37,7 @@ def vectors_of(embedder: Embedder, table: NumberTable) -> Tensor:
     if flat.bits.numel() == 0:
         return torch.zeros(shape, dtype=embedder._dtype(), device=flat.bits.device)
     # Finding the distinct numbers takes longer than a cheap embedder, and gives shapes that depend on the data.
-    if not embedder.costly or has_fixed_shapes():
+    if not (embedder.costly and may_wait()) or has_fixed_shapes():
         return embedder(flat).reshape(shape)
     # Eight characters are packed into one integer, so that a row has few columns.
     characters = torch.nn.functional.pad(flat.characters, (0, -flat.characters.shape[1] % 8)).view(torch.int64)

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 __all__ = ["Counts", "LaterCounts", "capacities", "chosen_rows", "first_numbers", "first_places", "fixed_counts",
-           "has_fixed_shapes", "is_recorded", "labelled_places", "numbers_where", "tokens_where",
-           "uses_capacity"]  # fmt: skip
+           "has_fixed_shapes", "is_recorded", "labelled_places", "may_wait", "no_waits", "numbers_where",
+           "tokens_where", "uses_capacity"]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,7 @@ class Counts:
 # A module variable, because `torch.compile` does not support a ContextVar.
 _counts: Counts | None = None
 _everywhere = False
+_waits = True
 
 
 @contextmanager
@@ -55,6 +56,22 @@ def fixed_counts(counts: Counts) -> Iterator[None]:
 def is_recorded() -> bool:
     """Whether `fixed_counts` is active."""
     return _counts is not None
+
+
+@contextmanager
+def no_waits() -> Iterator[None]:
+    """A context in which the host does not wait for the accelerator, as in a step that is being recorded."""
+    global _waits
+    before, _waits = _waits, False
+    try:
+        yield
+    finally:
+        _waits = before
+
+
+def may_wait() -> bool:
+    """Whether the host may wait for the accelerator: not within `no_waits` and `fixed_counts`."""
+    return _waits and not is_recorded()
 
 
 def has_fixed_shapes() -> bool:

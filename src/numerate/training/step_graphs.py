@@ -17,6 +17,7 @@ from torch.nn import functional
 
 from numerate.objectives.masked import Masked
 from numerate.processing.number_table import PADDING
+from numerate.processing.static_shapes import no_waits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -69,8 +70,10 @@ def why_not(model: NumberModel | None, args: Any, scaled: bool = False) -> str |
         "ratio or number_ratio is 1": isinstance(objective, Masked)
         and max(objective.config.ratio, objective.config.number_ratio) >= 1,
         "the backbone is no masked language model": model is not None and model.info.task != "masked-lm",
-        "the embedder reads characters one after the other": bool(
-            model is not None and getattr(model.embedder, "costly", False)
+        "an LSTM of the embedder has dropout": bool(
+            model is not None
+            and model.embedder is not None
+            and any(isinstance(each, nn.LSTM) and each.dropout for each in model.embedder.modules())
         ),
     }
     return next((reason for reason, holds in reasons.items() if holds), None)
@@ -139,7 +142,7 @@ class StepGraphs:
             return results if self.model.number_loss is None else (*results, self.model.number_loss)
 
         try:
-            with _side_stream():
+            with _side_stream(), no_waits():
                 self.model.zero_grad(set_to_none=True)
                 if not self._gradients:  # finds the weights that have a gradient
                     run(dict(batch))
@@ -149,7 +152,8 @@ class StepGraphs:
                 for _ in range(_WARM_UP_STEPS):
                     whole()
             self._pool = self._pool or _new_pool()
-            return _Recording(batch, *_capture(whole, self._pool))
+            with no_waits():
+                return _Recording(batch, *_capture(whole, self._pool))
         finally:
             objective.epoch = epoch
 

@@ -6,6 +6,8 @@ alone, so that a cell `(317)` is negative and the numbers of two neighbouring ce
 
 from __future__ import annotations
 
+import dataclasses
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,9 +20,19 @@ if TYPE_CHECKING:
     from numerate.processing.processor import NumberProcessor
     from numerate_lab.tasks.tabfact.fact_data import FactTable, Statement
 
-__all__ = ["LAYOUTS", "PairFrame", "encode_statements", "segments"]
+__all__ = ["LAYOUTS", "PairFrame", "TableWords", "encode_statements", "laid_out", "linked", "segments"]
 
 LAYOUTS = ("rows", "columns", "template")
+_WORD = re.compile(r"[a-z0-9]+(?:\.[0-9]+)?")
+_COMMON = frozenset(
+    _WORD.findall(
+        "a an the of in on at to for by with and or is are was were be been has have had not no than more less most "
+        "least from as that this it its their his her they he she only all there when who which during did do does"
+    )
+)
+"""Words that link nothing."""
+_CHARACTERS = 8
+"""Characters of a token, at most on average: a table's text is not read further than may be needed."""
 _EMPTY = "-"
 """Written for an empty cell, so that the cells after it keep their columns."""
 _CHUNK = 256
@@ -28,7 +40,9 @@ _BY_TOKEN = ("input_ids", "token_type_ids", "attention_mask", "number_slots", "n
 _BY_NUMBER = ("number_bits", "number_chars", "number_precision", "number_given")
 
 
-def segments(table: FactTable, layout: str = "rows", caption: bool = False) -> list[str]:
+def segments(
+    table: FactTable, layout: str = "rows", caption: bool = False, numbers: Sequence[int] | None = None
+) -> list[str]:
     """The segments of a table, in reading order.
 
     Args:
@@ -36,6 +50,7 @@ def segments(table: FactTable, layout: str = "rows", caption: bool = False) -> l
         layout: `rows`: the header, then row after row, as LUNA has it. `columns`: each column's name, then its cells.
             `template`: "row 1 is : <column> is <cell> ; ... .", the horizontal template of Table-BERT, for all columns.
         caption: Whether the table's caption comes first.
+        numbers: The numbers of the rows, for a template; None to count them.
 
     Example:
         >>> from numerate_lab.tasks.tabfact.fact_data import FactTable
@@ -52,7 +67,7 @@ def segments(table: FactTable, layout: str = "rows", caption: bool = False) -> l
         grid = list(zip(*grid, strict=True))
     if layout == "template":
         parts: list[str] = []
-        for number, row in enumerate(table.rows, 1):
+        for number, row in zip(numbers or range(1, len(table.rows) + 1), table.rows, strict=True):
             parts += ["row", str(number), "is :"]
             for name, cell in zip(table.header, row, strict=True):
                 parts += [name, "is", cell, ";"]
@@ -61,6 +76,46 @@ def segments(table: FactTable, layout: str = "rows", caption: bool = False) -> l
         parts = [cell for row in grid for cell in row]
     first = [table.caption] if caption and table.caption.strip() else []
     return first + [part if part.strip() else _EMPTY for part in parts]
+
+
+def linked(table: FactTable, text: str, words: TableWords | None = None) -> tuple[FactTable, list[int]]:
+    """What a statement may speak of: the columns that share a word with it, rows that do so first; their numbers.
+
+    Table-BERT leaves out columns without a linked entity, too. A table without a column in common stays as it is.
+
+    Args:
+        table: The table.
+        text: The statement.
+        words: Of the table, if they are known.
+
+    Example:
+        >>> from numerate_lab.tasks.tabfact.fact_data import FactTable
+        >>> table = FactTable("t", "", ("car", "kg", "made in"), (("fox", "900", "France"), ("elk", "950", "Norway")))
+        >>> part, numbers = linked(table, "the elk is the heaviest car with 950 kg")
+        >>> part.header, part.rows, numbers
+        (('car', 'kg'), (('elk', '950'), ('fox', '900')), [2, 1])
+    """
+    own, known = _words(text), words or TableWords(table)
+    columns = [at for at, some in enumerate(known.columns) if own & some] or list(range(len(table.header)))
+    shared = [len(own & some) for some in known.rows]
+    order = sorted(range(len(table.rows)), key=lambda at: -shared[at])
+    rows = tuple(tuple(table.rows[at][column] for column in columns) for at in order)
+    header = tuple(table.header[column] for column in columns)
+    return dataclasses.replace(table, header=header, rows=rows), [at + 1 for at in order]
+
+
+class TableWords:
+    """The words of a table's columns (header and cells) and rows."""
+
+    def __init__(self, table: FactTable) -> None:
+        cells = [[_words(cell) for cell in row] for row in table.rows]
+        self.rows = [frozenset().union(*row) for row in cells]
+        names = [_words(name) for name in table.header]
+        self.columns = [name.union(*(row[at] for row in cells)) for at, name in enumerate(names)]
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(text.lower())) - _COMMON
 
 
 class PairFrame:
@@ -128,20 +183,51 @@ def _cut(part: Mapping[str, Any], length: int) -> Mapping[str, Any]:
     return tokens | {key: part[key][:numbers] for key in _BY_NUMBER}
 
 
+def laid_out(
+    statements: Sequence[Statement], tables: Mapping[str, FactTable], *, layout: str, caption: bool, linked_only: bool,
+    max_tokens: int,
+) -> tuple[list[list[str]], list[int]]:  # fmt: skip
+    """Different texts of tables, as segments, and which of them belongs to each statement.
+
+    Args:
+        statements: The statements.
+        tables: Their tables, by id.
+        layout: See `segments`.
+        caption: See `segments`.
+        linked_only: Whether a statement has what is `linked` to it alone, up to about `max_tokens`.
+        max_tokens: Tokens of a row.
+    """
+    texts: dict[Any, int] = {}
+    found: list[list[str]] = []
+    index, words = [], {}
+    for statement in statements:
+        table, key, numbers = tables[statement.table], (statement.table,), None
+        if linked_only:
+            known = words.setdefault(statement.table, TableWords(table))
+            table, numbers = linked(table, statement.text, known)
+            key = (statement.table, table.header, tuple(numbers))
+        if key not in texts:
+            texts[key] = len(found)
+            parts = segments(table, layout, caption, numbers)
+            ends = np.cumsum([len(part) + 1 for part in parts])
+            found.append(parts[: int((ends < _CHARACTERS * max_tokens).sum()) + 1] if linked_only else parts)
+        index.append(texts[key])
+    return found, index
+
+
 def encode_statements(
     processor: NumberProcessor, statements: Sequence[Statement], tables: Mapping[str, FactTable], *,
-    layout: str = "rows", caption: bool = False, max_tokens: int = 512,
+    layout: str = "rows", caption: bool = False, max_tokens: int = 512, linked_only: bool = False,
 ) -> tuple[list[dict[str, Any]], list[bool]]:  # fmt: skip
     """Rows of statements, each followed by its table, and whether a row was cut to `max_tokens`."""
     frame = PairFrame(processor.tokenizer, max_tokens)
-    names = list(dict.fromkeys(statement.table for statement in statements))
-    parts = _encoded(processor, [segments(tables[name], layout, caption) for name in names], max_tokens)
-    table_of = dict(zip(names, parts, strict=True))
-    rows, cut = [], []
-    for statement, part in zip(
-        statements, _encoded(processor, [[statement.text] for statement in statements], max_tokens), strict=True
+    options = {"layout": layout, "caption": caption, "linked_only": linked_only, "max_tokens": max_tokens}
+    texts, index = laid_out(statements, tables, **options)
+    parts, rows, cut = _encoded(processor, texts, max_tokens), [], []
+    for at, part in zip(
+        index, _encoded(processor, [[statement.text] for statement in statements], max_tokens), strict=True
     ):
-        table = table_of[statement.table]
+        table = parts[at]
         rows.append(frame.join(part, table))
         cut.append(len(part["input_ids"]) + len(table["input_ids"]) > frame.room)
     return rows, cut

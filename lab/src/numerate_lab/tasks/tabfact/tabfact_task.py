@@ -32,7 +32,7 @@ from numerate_lab.tasks.finetuning.fine_tuning import FineTuningTask, FineTuning
 from numerate_lab.tasks.finetuning.number_prompts import add_prompts
 from numerate_lab.tasks.finetuning.starting_points import check_untouched, start_classifier
 from numerate_lab.tasks.tabfact.fact_data import CHANNELS, half_of, read_statements, read_table_files, shared_tables
-from numerate_lab.tasks.tabfact.fact_encoding import encode_statements, segments
+from numerate_lab.tasks.tabfact.fact_encoding import encode_statements, laid_out
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -57,6 +57,8 @@ class TabFactTrial(FineTuningTrial):
     Attributes:
         layout: How a table becomes text: by `rows`, by `columns`, or by Table-BERT's `template`.
         caption: Whether the table's caption comes first; LUNA leaves it out.
+        linked: Whether a statement has only the columns that share a word with it, as of Table-BERT, and rows that do
+            so first.
         apart: Files of tables that a start was pre-trained on (JSON lines with `rows`): statements about tables that
             share a row with them are left out of dev and test, for all encodings.
         prompts: Embedder of number prompts; None for none. A row sets it.
@@ -66,6 +68,7 @@ class TabFactTrial(FineTuningTrial):
     kind: ClassVar[str] = "tabfact"
     layout: Literal["rows", "columns", "template"] = "rows"
     caption: bool = False
+    linked: bool = False
     prompts: dict[str, Any] | None = None
     report: Literal["half", "official"] = "half"
     apart: tuple[str, ...] = ()
@@ -143,7 +146,10 @@ class TabFact(FineTuningTask):
         def make() -> _Encoded:
             if data is None:
                 return _Encoded(*self._rows(processor, split), self._lengths(processor.tokenizer, split))
-            config, names = self.config, ("layout", "caption", "max_tokens", "report", "most_train", "most_eval")
+            config, names = (
+                self.config,
+                ("layout", "caption", "linked", "max_tokens", "report", "most_train", "most_eval"),
+            )
             described = [split, fingerprint(processor), *(getattr(config, name) for name in names), list(config.apart)]
             folder = made_once(
                 data / f"{split}-{json_hash(described)[:16]}", lambda place: self._write(processor, split, place)
@@ -156,9 +162,16 @@ class TabFact(FineTuningTask):
     def _rows(self, processor: NumberProcessor, split: str) -> tuple[list[dict[str, Any]], np.ndarray]:
         """Rows of a split and which of them were cut."""
         statements, tables = self.examples(split)
-        options = {"layout": self.config.layout, "caption": self.config.caption, "max_tokens": self.config.max_tokens}
-        rows, cut = encode_statements(processor, statements, tables, **options)
+        rows, cut = encode_statements(processor, statements, tables, **self._layout())
         return rows, np.array(cut)
+
+    def _layout(self) -> dict[str, Any]:
+        """How tables become text."""
+        config = self.config
+        return {
+            "layout": config.layout, "caption": config.caption, "linked_only": config.linked,
+            "max_tokens": config.max_tokens,
+        }  # fmt: skip
 
     def _write(self, processor: NumberProcessor, split: str, place: Path) -> None:
         rows, cut = self._rows(processor, split)
@@ -169,8 +182,7 @@ class TabFact(FineTuningTask):
     def _lengths(self, tokenizer: Any, split: str) -> np.ndarray:
         """Tokens of each row without numbers of our own: all encodings then get the same batches."""
         statements, tables = self.examples(split)
-        names = list(dict.fromkeys(one.table for one in statements))
-        laid = [segments(tables[name], self.config.layout, self.config.caption) for name in names]
+        laid, index = laid_out(statements, tables, **self._layout())
         texts = [[one.text] for one in statements]
         counts = [
             [
@@ -182,8 +194,7 @@ class TabFact(FineTuningTask):
             ]
             for some in (laid, texts)
         ]  # fmt: skip
-        of_table = dict(zip(names, counts[0], strict=True))
-        whole = [count + of_table[one.table] for count, one in zip(counts[1], statements, strict=True)]
+        whole = [count + counts[0][at] for count, at in zip(counts[1], index, strict=True)]
         return np.minimum(whole, self.config.max_tokens)
 
     def train(self, model: NumberModel, log: Log | None = None) -> Figures:
