@@ -38,7 +38,7 @@ def test_what_is_shown() -> None:
     assert torch.equal(shown[masks.swapped], ids.roll(1, 0)[masks.swapped])
     rest = ~masks.hidden & ~masks.swapped
     assert torch.equal(shown[rest], ids[rest])
-    own = masks.of_fields([3, 8])
+    own = masks.of_fields(torch.tensor([3, 8]))
     assert torch.equal(own.shown(ids[..., [3, 8]], -7), shown[..., [3, 8]]), "a number is hidden with its cell"
     alone = mask_cells(torch.arange(1), (1, 10, 11), ratio=0.5)
     assert torch.equal(alone.shown(ids[:1], -7)[alone.swapped], ids[:1].roll(1, 1)[alone.swapped])

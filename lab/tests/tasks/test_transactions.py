@@ -75,7 +75,7 @@ def test_a_hidden_number_cannot_be_read_off_the_input() -> None:
         masks = MaskedCells(chosen, chosen, torch.zeros_like(chosen))
         other_ids, other_numbers = ids.clone(), numbers.clone()
         other_ids[0, 2], other_numbers[0, 2] = ids[1, 5], numbers[1, 5]
-        own = masks.of_fields(list(model.config.fields))
+        own = masks.of_fields(model.fields)
 
         def vectors(ids: torch.Tensor, numbers: torch.Tensor, hide: bool) -> torch.Tensor:
             if hide:

@@ -44,9 +44,9 @@ class MaskedCells:
         hidden, swapped = self.hidden, self.swapped
         return torch.where(hidden, mask, torch.where(swapped, other_cells(cells), cells))
 
-    def of_fields(self, fields: list[int]) -> MaskedCells:
-        """The masks of some fields: (B, R, K)."""
-        return MaskedCells(self.chosen[..., fields], self.hidden[..., fields], self.swapped[..., fields])
+    def of_fields(self, fields: Tensor) -> MaskedCells:
+        """The masks of some fields (K,) int64: (B, R, K)."""
+        return MaskedCells(*(mask.index_select(2, fields) for mask in (self.chosen, self.hidden, self.swapped)))
 
 
 def other_cells(cells: Tensor) -> Tensor:

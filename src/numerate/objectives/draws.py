@@ -32,6 +32,15 @@ def _wrapped(number: int) -> int:
     return (number + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
+def _steps(count: Tensor) -> Tensor:
+    """`_GOLDEN` times a tensor of integers.
+
+    A compiler that knows a tensor to be a range computes its product without wrapping around, and fails. It does not
+    look through the operation `^`, which changes nothing here.
+    """
+    return _GOLDEN * (count ^ 0 if torch.compiler.is_compiling() else count)
+
+
 def hashed_uniform(sample: Tensor, place: Tensor, seed: int = 0, epoch: int | Tensor = 0, stream: int = 0) -> Tensor:
     """Uniform numbers in [0, 1) that depend only on the arguments: (B, T) float32, equal on every device.
 
@@ -54,14 +63,14 @@ def hashed_uniform(sample: Tensor, place: Tensor, seed: int = 0, epoch: int | Te
 def _mixed_in(key: Tensor, *parts: int | Tensor) -> Tensor:
     """The key (B, 1) with further numbers mixed in; tensors () for CUDA graphs, which record numbers as constants."""
     for part in parts:
-        step = _GOLDEN * (2 * part + 1)
-        key = _mixed(key + (step if isinstance(step, Tensor) else _wrapped(step)))
+        count = 2 * part + 1
+        key = _mixed(key + (_steps(count) if isinstance(count, Tensor) else _wrapped(_GOLDEN * count)))
     return key
 
 
 def _uniform(key: Tensor, place: Tensor, stream: int) -> Tensor:
     """`hashed_uniform` for a key (B, 1) that has seed and epoch mixed in."""
-    return _as_uniform(_mixed_in(key, stream) + _GOLDEN * (place + 1))
+    return _as_uniform(_mixed_in(key, stream) + _steps(place + 1))
 
 
 def _as_uniform(state: Tensor) -> Tensor:
@@ -103,14 +112,14 @@ class Draws:
             return tuple(self.tokens() if count is None else self.numbers(count) for count in counts)
         streams = 2 * torch.arange(self._stream + 1, self._stream + 1 + len(counts), device=self.device) + 1
         self._stream += len(counts)
-        keys = _mixed(self._key + _GOLDEN * streams)
+        keys = _mixed(self._key + _steps(streams))
         steps = {count: self._steps(count) for count in dict.fromkeys(counts)}
         states = [key + steps[count] for key, count in zip(keys.split(1, dim=1), counts, strict=True)]
         return _as_uniform(torch.cat(states, dim=1)).split([state.shape[1] for state in states], dim=1)
 
     def _steps(self, count: int | None) -> Tensor:
         places = self.places if count is None else torch.arange(count, device=self.device)
-        return _GOLDEN * (places + 1)
+        return _steps(places + 1)
 
     def _draw(self, places: Tensor) -> Tensor:
         if self._key is None:

@@ -173,7 +173,7 @@ class NumberCells(nn.Module):
             masks: Of the cells.
             scored: `masked` cells, or `all`, as the released code did by mistake.
         """
-        own = masks.of_fields(list(self.config.fields))
+        own = masks.of_fields(self.fields)
         vectors = self.cell_vectors(masks.shown(ids, MASK), own.shown(numbers, -1), table)
         labels = ids if scored == "all" else torch.where(masks.chosen, ids, -100)
         output = self.backbone(inputs_embeds=vectors, labels=labels)
