@@ -176,6 +176,8 @@ class Pretraining(Task):
             "training.eval_strategy": "no", "training.logging_steps": max(1, config.steps // 20),
             "training.seed": config.seed, "training.disable_tqdm": True,
             "training.bf16": config.bf16 and torch.cuda.is_available(),
+            # Where they cannot be recorded, as those with a teacher, steps run as usual.
+            "training.cuda_graphs": torch.cuda.is_available(),
         }  # fmt: skip
         return load_run(config.run, changes=[f"{key}={json.dumps(value)}" for key, value in changes.items()])
 
