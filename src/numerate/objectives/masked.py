@@ -116,8 +116,10 @@ class Masked(Objective):
         count = 0 if table is None else table.bits.shape[1]
         # All draws of the usual case at once: each is many small operations.
         sees_scale = batch.get("number_scale") is not None and bool(config.scale_in_sight)
-        at_once = bool(count) and hides and sees_scale and config.replace == (1.0, 0.0)
-        drawn = draws.several(None, *[count] * (bool(count) + at_once))
+        at_once, of_numbers = hides and sees_scale and config.replace == (1.0, 0.0), 0
+        if count:  # a branch, not a sum of truth values: the count may be a symbol of a compiler
+            of_numbers = 2 if at_once else 1
+        drawn = draws.several(None, *[count] * of_numbers)
         words = (drawn[0] < ratio) & plain & present & (slots == 0)
         masked = None
         if table is not None and count:
