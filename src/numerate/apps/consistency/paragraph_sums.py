@@ -58,9 +58,21 @@ _MADE_OF = re.compile(
 )
 _ALL = re.compile(r"(?:and |but |luckily,? |fortunately,? |happily,? )?(?:all(?: of)?(?: the| these| those)?|the) ")
 _ALL_BEHIND = re.compile(
-    r" (?:of (?:them|these|those|us)|were|was|are|have|had|will|must|made|got|went|came|took|survived|arrived|passed"
-    r"|lived|returned|finished|received|stayed|left)\b"
+    r"(?: [a-z'’-]+s| [a-z'’-]+ [a-z'’-]+s| people| men| women| children)? (?:of (?:them|these|those|us)|were|was|are"
+    r"|have|had|will|must|made|got|went|came|took|survived|arrived|passed|lived|returned|finished|received|stayed|left)\b"
 )
+_WHOLES = (
+    r"(?:herd|squad|fleet|team|crew|staff|cohort|sample|class|party|programme|program|package|budget|bill|invoice|haul"
+    r"|collection|order|shipment|delivery|pot|estate|portfolio|payroll|workforce|roster|stock|outlay|estimate|quote"
+    r"|project|grant|fund|purchase|load|convoy|tally|count|tab|receipt|turnout|membership|choir|payment|price tag)"
+)
+_WHOLE = re.compile(
+    rf"\b{_WHOLES} (?:of|was|is|over|for|:|came to|stood at|now stands at|runs to)(?: (?:an?|now|the|exactly))? ?$"
+    r"|\bn ?= ?$|\b(?:charged|invoiced|billed|owe[sd]?|debited|transferred|deliver(?:ed|s)|weighed in at|paid)"
+    r"(?: (?:you|us|him|her|them|me|exactly|over|the|a))* ?$"
+)
+_WHOLE_BEHIND = re.compile(rf"^[ -](?:[a-z'’-]+ )?{_WHOLES}\b")
+"""Words for a whole that do not say that it is a sum: `the £7.85m package`, `a herd of 187`, `N = 15,610`."""
 _WEAK_TOTAL = re.compile(
     r"(?:\b(?:so|thus|therefore|hence|mak(?:es?|ing)|made|giv(?:es?|ing)|gave|that is|i\.e\.|equals?"
     r"|in other words|which means|meaning|works out)|=)(?:[ ,:]+[a-z$€£'’-]+){0,5}[ ,:]*$"
@@ -69,6 +81,11 @@ _TOTAL_BEHIND = re.compile(
     r"^(?: [a-z'’-]+){0,4}? (?:in all|in total|altogether|all told|all in|combined|overall|together"
     r"|between (?:them|us)|on board|aboard)\b"
 )
+_MORE_LEAD = re.compile(
+    r"\b(?:with|including|plus|counting|after|adding) (?:the|its|his|her|their|travel|tax|vat|delivery|tips?|fees?|all)\b"
+)
+_MORE_TAIL = re.compile(r"^(?: [a-z'’-]+){1,2} (?:and|or) [a-z]")
+"""Words for what a total has besides the parts: `with the break`, `pupils and staff`."""
 _REST = re.compile(
     r"\b(?:the (?:(?:other|remaining|last|final) )?|an? |its |our |their )?(?:remaining"
     r"|rest(?: of [a-z ]{1,24})?|other|others|remainder"
@@ -118,16 +135,19 @@ def paragraph_sums(paragraph: Paragraph) -> Iterator[Finding]:
     """Totals that are not the sum of the parts beside them, and rests that are not what is left."""
     if "won" in paragraph.lower or "winning" in paragraph.lower:
         yield from match_records(paragraph)
-    if paragraph.tally.values < 3 or not _has_cue(paragraph.lower) or len(paragraph.values) < 3:
+    if paragraph.tally.values < 3 or len(paragraph.values) < 3:
         return
+    has_cue = _has_cue(paragraph.lower)
     for z in paragraph.values:
         if z.group not in ("plain", "money", "unit") or z.value <= 0 or z.hedge:
             continue
-        alike = [each for each in paragraph.alike(z) if each.value > 0]
+        alike = [each for each in paragraph.alike(z) if each.value > 0 and each.text.lower() != "one"]
         if not 2 <= len(alike) <= 14:
             continue
         if z.unit in _TIMES and any(each.unit in _TIMES and each.unit != z.unit for each in paragraph.values):
             continue  # hours and minutes are added elsewhere
+        if not has_cue and not _may_slip(z, alike):
+            continue
         best = max(_readings(paragraph, z, alike), key=lambda each: each[0], default=None)
         if best is None or best[0] < NEEDED:
             continue
@@ -152,6 +172,8 @@ def _readings(
     """Bits, expected value, operands and sign of each reading of a number as a total or a rest."""
     lead, tail, here = paragraph.lead(z), paragraph.tail(z), paragraph.place(z)
     cue = 6.0 if _TOTAL.search(lead) or _TOTAL_BEHIND.match(tail) else 2.5 if _WEAK_TOTAL.search(lead) else 0.0
+    if cue < 3 and (_WHOLE.search(lead) or _WHOLE_BEHIND.match(tail)):
+        cue = 3.0
     before = [each for each in alike if each.end <= z.start and paragraph.place(each) >= here - 2]
     after = [each for each in alike if each.start >= z.end and paragraph.place(each) <= here + 1]
     runs = []
@@ -165,7 +187,7 @@ def _readings(
         cue = 9.0
     if len(back) > 1 and _ALL.fullmatch(paragraph.upto(z)) and _ALL_BEHIND.match(tail):
         cue = 9.0 if len(back) > 2 else 7.0
-    if cue or _is_owned(lead) or len(before) > 2:
+    if len(before) > 1:
         runs += [before[at:] for at in range(len(before) - 1) if _begins(paragraph, before, at)]
         if len(before) > 2 and _complements(paragraph, before[-2:]) and not any(len(each) == 2 for each in runs):
             runs.append(before[-2:])
@@ -179,6 +201,13 @@ def _readings(
             continue
         real = sum(each.value for each in parts)
         if z.value <= max(each.value for each in parts) or not 0.6 < z.value / real < 1.67:
+            continue
+        slip = slip_bits(z, real)
+        if parts[0].start < z.start and (
+            2 * parts[-1].value == real  # a subtotal
+            or (not cue and len(parts) == 2 and slip < 4.0 and not _is_owned(lead))
+            or (cue < 6 and (_MORE_LEAD.search(lead) or _MORE_TAIL.match(tail)))
+        ):
             continue
         slack = blur_of(z) + 1.7 * math.sqrt(sum(blur_of(each) ** 2 for each in parts))
         if abs(real - z.value) <= slack:
@@ -194,14 +223,17 @@ def _readings(
             and not _MINUS.search(paragraph.between(z, parts[-1]) + paragraph.tail(parts[-1]))
         ):
             bits += 8.0 if len(parts) > 2 else 7.0
-        slip = slip_bits(z, real)
+        # Nothing else of this kind is told, so that the list is likely to be complete.
+        is_closed = slip > 0 and len(parts) == len(alike) and parts[-1].start < z.start
+        is_closed = is_closed and here - paragraph.place(parts[0]) < 2
+        bits += (2.0 if len(parts) > 2 else 1.0) + (1.0 if _is_owned(lead) else 0.0) if is_closed else 0.0
         # Without any word, the whole list and an exchange of digits are needed.
         bits += slip if bits or (slip > 8.5 and len(parts) > 2 and parts[0].start < z.start) else 0.0
         bits += 2.0 if _is_one_noun(paragraph, z, parts) else 0.0
         bits -= math.log2(len(runs)) + (
             3.0 if len(parts) == 2 and not _complements(paragraph, parts) and not is_rest else 0.0
         )
-        far = 2.0 if _complements(paragraph, parts) and z.value > 99 else 4.0
+        far = 1.0 if is_closed else 2.0 if _complements(paragraph, parts) and z.value > 99 else 4.0
         bits -= far if paragraph.place(parts[0]) != here and cue < 6 and not is_rest and not opened[0] else 0.0
         yield bits, real, parts, "+"
     if (_REST.search(lead) or _REST_BEHIND.match(tail)) and before:
@@ -231,6 +263,20 @@ def _rests(
         bits += slip_bits(z, real) + (-2.0 if len(parts) == 1 else 1.0)
         bits -= 0.0 if 0.5 < z.value / real < 2 or z.value - real in (10, -10, 100, -100) else 2.0
         yield bits, real, [whole, *parts], "-"
+
+
+def _may_slip(z: Quantity, alike: list[Quantity]) -> bool:
+    """Whether a run of the others adds up to the value but for a slip, which is cheaper to know than their words."""
+    values = [each.value for each in alike]
+    for at in range(len(values) - 1):
+        whole = values[at]
+        for value in values[at + 1 :]:
+            whole += value
+            if whole > 1.67 * z.value:
+                break
+            if whole != z.value and whole > 0.6 * z.value and slip_bits(z, whole):
+                return True
+    return False
 
 
 def _is_one_noun(paragraph: Paragraph, z: Quantity, parts: list[Quantity]) -> bool:
