@@ -148,7 +148,7 @@ def listed_parts(sentence: Sentence) -> Iterator[Finding]:
             or _DOWN.match(first) is not None
             or _COLON.search(first) is not None
             or exclusive
-            or (len(parts) > 1 and _are_parallel(sentence, parts))
+            or (_are_parallel(sentence, parts) and not _are_parallel(sentence, [total, *parts]))
         )
     if not complete:
         return

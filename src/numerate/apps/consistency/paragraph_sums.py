@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
 from numerate.apps.consistency.closed import blur_of
-from numerate.apps.consistency.match_records import match_records
+from numerate.apps.consistency.match_records import line_scores, match_records
 from numerate.apps.consistency.paragraph_rates import nouns_of
 from numerate.apps.consistency.paragraphs import NEEDED, is_explained, slip_bits
 
@@ -135,6 +135,8 @@ def paragraph_sums(paragraph: Paragraph) -> Iterator[Finding]:
     """Totals that are not the sum of the parts beside them, and rests that are not what is left."""
     if "won" in paragraph.lower or "winning" in paragraph.lower:
         yield from match_records(paragraph)
+    if paragraph.tally.values > 7:
+        yield from line_scores(paragraph)
     if paragraph.tally.values < 3 or len(paragraph.values) < 3:
         return
     has_cue = _has_cue(paragraph.lower)
@@ -225,7 +227,8 @@ def _readings(
             bits += 8.0 if len(parts) > 2 else 7.0
         # Nothing else of this kind is told, so that the list is likely to be complete.
         is_closed = slip > 0 and len(parts) == len(alike) and parts[-1].start < z.start
-        is_closed = is_closed and here - paragraph.place(parts[0]) < 2
+        back = here - paragraph.place(parts[0])
+        is_closed = is_closed and back < 3
         bits += (2.0 if len(parts) > 2 else 1.0) + (1.0 if _is_owned(lead) else 0.0) if is_closed else 0.0
         # Without any word, the whole list and an exchange of digits are needed.
         bits += slip if bits or (slip > 8.5 and len(parts) > 2 and parts[0].start < z.start) else 0.0
@@ -233,7 +236,7 @@ def _readings(
         bits -= math.log2(len(runs)) + (
             3.0 if len(parts) == 2 and not _complements(paragraph, parts) and not is_rest else 0.0
         )
-        far = 1.0 if is_closed else 2.0 if _complements(paragraph, parts) and z.value > 99 else 4.0
+        far = float(back) if is_closed else 2.0 if _complements(paragraph, parts) and z.value > 99 else 4.0
         bits -= far if paragraph.place(parts[0]) != here and cue < 6 and not is_rest and not opened[0] else 0.0
         yield bits, real, parts, "+"
     if (_REST.search(lead) or _REST_BEHIND.match(tail)) and before:

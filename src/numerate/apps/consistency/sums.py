@@ -12,6 +12,7 @@ from numerate.apps.consistency.closed_changes import closed_stock
 from numerate.apps.consistency.closed_counts import closed_added, closed_minus, closed_rest
 from numerate.apps.consistency.closed_totals import closed_opposites, closed_total
 from numerate.apps.consistency.far_rests import far_rests, mixed_sums
+from numerate.apps.consistency.joined_sentences import of_one_kind
 from numerate.apps.consistency.listed_parts import listed_parts
 from numerate.apps.consistency.paragraph_sums import paragraph_sums
 from numerate.apps.consistency.parts import totals_of
@@ -194,6 +195,13 @@ class Sums(Rule):
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Looks for a total with its parts before or behind it."""
+        found = list(self._found(sentence))
+        whole: Sentence | None = sentence.cached("whole", lambda _: None)
+        if not found and whole is None and (cut := of_one_kind(sentence)) is not None:
+            found, whole = list(self._found(cut)), sentence
+        return found if whole is None else [each for each in found if not _is_told(each, whole)]
+
+    def _found(self, sentence: Sentence) -> Iterable[Finding]:
         if len(sentence.quantities) < 3:
             return
         skeleton = sentence.skeleton
@@ -287,6 +295,15 @@ class Sums(Rule):
         terms = " + ".join(plain(part.value) for part in parts)
         message = f"{terms} = {plain(whole)}, which is more than {total.text}."
         yield finding_at("sum", total, message, others=parts, expected_at_least=whole, probability=0.9)
+
+
+def _is_told(finding: Finding, whole: Sentence) -> bool:
+    """Whether numbers that were left out of a sentence fit its total, or are the sum."""
+    used = {finding.span, *((each["start"], each["end"]) for each in finding.evidence["others"])}
+    left = [each for each in whole.quantities if (each.start, each.end) not in used]
+    gap = finding.evidence["value"] - finding.evidence.get("expected", finding.evidence["value"])
+    real = finding.evidence.get("expected", finding.evidence.get("expected_at_least"))
+    return any(each.value in (real, gap, -gap) for each in left) or sum(each.value for each in left) == gap
 
 
 def _may_add(parts: Sequence[Quantity], total: Quantity, *, share_unit: bool = False) -> bool:
