@@ -40,7 +40,7 @@ _RESULTS = re.compile(r" (?:wins?|losses|loss|draws?|defeats?|ties|victories|vic
 _VERB = re.compile(
     r"^(?: (?:breaks?|broke|splits?|falls?|divides?|went|goes) (?:down )?(?:into|as|between|among|to) $)|"
     r"^ ?\((?:[a-z'’-]+ ){0,3}$|"
-    r"^(?: [a-z'’-]+){1,6}?(?: [–—-]|:|;|,| \(|,? (?:namely|i\.e\.,?|that is,?|made up of|consisting of|comprising|with"
+    r"^(?: [a-z'’-]+){1,12}?(?: [–—-]|:|;|,| \(|,? (?:namely|i\.e\.,?|that is,?|made up of|consisting of|comprising|with"
     r"|composed of|split into|divided into|broken down into))(?: (?:the|an?|into|of|as"
     r"|follows:))* ?(?:[a-z'’-]+ ){0,4}$"
 )

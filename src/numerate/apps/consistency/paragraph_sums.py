@@ -47,6 +47,7 @@ _TOTAL = re.compile(
     r"|grand total|sum|adds? up|added up|adding up|com(?:es?|ing) to|came to|amount\w* to|brings?|bringing|brought"
     r"|the (?:whole )?(?:bill|lot))\b)(?:[ ,:]+[a-z$€£'’-]+){0,6}[ ,:=]*$"
 )
+_IN_ALL = re.compile(r"(?:taken together|put together|together|in all|in total|altogether|all told|all in all)\b")
 _THAT = re.compile(
     r"^(?:so |thus |all )?(?:that|this|which|it|together,? (?:that|this|they)) (?:all )?(?:gives?"
     r"|makes?|made|comes?|came|brings?|brought|adds?|added|totals?|amounts?)\b"
@@ -112,6 +113,11 @@ _OPEN_LEAD = re.compile(
     r"\b(?:includ\w*|among(?: them| others?)?|such as|notably|especially|mainly|mostly|e\.g|per|than"
     r"|from|averag\w*|at least|up to|against|compared)\b"
 )
+_SETTING = re.compile(r"\b(?:at|in|across|on|over|during|within|through|throughout|for|by) (?:the |its |their |all |our )?$")
+_TRIPLES = [
+    tuple(each.split())
+    for each in ("gold silver bronze", "won drawn lost", "wins draws losses", "infants juniors seniors", "small medium large")
+]
 _SETS = [
     tuple(each.split())
     for each in (
@@ -128,6 +134,7 @@ _SETS = [
         "drug placebo", "intervention control", "passed failed", "there back", "outward return", "uphill downhill",
     )
 ]  # fmt: skip
+_BRACKETS = re.compile(r"\([^()]*\)")
 _LIST = re.compile(r",|\band\b|;|:|–|—|\bplus\b|\bwith\b|\+|\bwhile\b|\.|\bthen\b|\bfollowed by\b")
 
 
@@ -151,6 +158,9 @@ def paragraph_sums(paragraph: Paragraph) -> Iterator[Finding]:
         if not has_cue and not _may_slip(z, alike):
             continue
         best = max(_readings(paragraph, z, alike), key=lambda each: each[0], default=None)
+        fewer = [each for each in alike if not _is_setting(paragraph, each)]
+        if (best is None or best[0] < NEEDED) and 2 <= len(fewer) < len(alike):
+            best = max(_readings(paragraph, z, fewer), key=lambda each: each[0], default=None)
         if best is None or best[0] < NEEDED:
             continue
         # `All 48 were unhurt, though two ...`: those are among them.
@@ -174,6 +184,8 @@ def _readings(
     """Bits, expected value, operands and sign of each reading of a number as a total or a rest."""
     lead, tail, here = paragraph.lead(z), paragraph.tail(z), paragraph.place(z)
     cue = 6.0 if _TOTAL.search(lead) or _TOTAL_BEHIND.match(tail) else 2.5 if _WEAK_TOTAL.search(lead) else 0.0
+    if cue < 6 and _IN_ALL.match(paragraph.upto(z)):
+        cue = 6.0 if not any(paragraph.place(each) == here and each.start < z.start for each in alike) else cue
     if cue < 3 and (_WHOLE.search(lead) or _WHOLE_BEHIND.match(tail)):
         cue = 3.0
     before = [each for each in alike if each.end <= z.start and paragraph.place(each) >= here - 2]
@@ -226,9 +238,9 @@ def _readings(
         ):
             bits += 8.0 if len(parts) > 2 else 7.0
         # Nothing else of this kind is told, so that the list is likely to be complete.
-        is_closed = slip > 0 and len(parts) == len(alike) and parts[-1].start < z.start
-        back = here - paragraph.place(parts[0])
-        is_closed = is_closed and back < 3
+        back = abs(here - paragraph.place(parts[0]))
+        is_own = parts[0].start < z.start or back == paragraph.place(parts[-1]) - here == 1
+        is_closed = slip > 0 and len(parts) == len(alike) and back < 3 and is_own
         bits += (2.0 if len(parts) > 2 else 1.0) + (1.0 if _is_owned(lead) else 0.0) if is_closed else 0.0
         # Without any word, the whole list and an exchange of digits are needed.
         bits += slip if bits or (slip > 8.5 and len(parts) > 2 and parts[0].start < z.start) else 0.0
@@ -266,6 +278,11 @@ def _rests(
         bits += slip_bits(z, real) + (-2.0 if len(parts) == 1 else 1.0)
         bits -= 0.0 if 0.5 < z.value / real < 2 or z.value - real in (10, -10, 100, -100) else 2.0
         yield bits, real, [whole, *parts], "-"
+
+
+def _is_setting(paragraph: Paragraph, quantity: Quantity) -> bool:
+    """Whether a small number tells where or how something was and counts no part: `at the two clinics`."""
+    return quantity.value < 13 and quantity.unit is None and _SETTING.search(paragraph.lead(quantity)) is not None
 
 
 def _may_slip(z: Quantity, alike: list[Quantity]) -> bool:
@@ -314,7 +331,7 @@ def _are_listed(paragraph: Paragraph, parts: list[Quantity]) -> bool:
     if any(each.hedge in ("over", "under") for each in parts):
         return False
     for one, other in itertools.pairwise(parts):
-        words = paragraph.between(one, other)
+        words = _BRACKETS.sub("", paragraph.between(one, other))
         if len(words) > 140 or not _LIST.search(words) or _OPEN.search(words):
             return False
     return not _OPEN_LEAD.search(paragraph.lead(parts[0], 30))
@@ -323,7 +340,10 @@ def _are_listed(paragraph: Paragraph, parts: list[Quantity]) -> bool:
 def _complements(paragraph: Paragraph, parts: list[Quantity]) -> float:
     """Bits for parts that exclude each other and leave nothing: passengers and crew, before and after."""
     if len(parts) == 3:
-        words = " ".join(paragraph.tail(each, 24) for each in parts)
+        tails = [paragraph.tail(each, 24) for each in parts]
+        words = " ".join(tails)
+        if any(all(name in tail for name, tail in zip(names, tails, strict=True)) for names in _TRIPLES):
+            return 7.0
         return (
             7.0
             if re.search(r"\b(?:for|favour|favor|yes|aye)\b", words) and "against" in words and "absten" in words

@@ -36,6 +36,11 @@ MOST_VALUES = 24
 MAX_LENGTH = 3_000
 MOST_BEFORE = 300
 _BREAK = re.compile(r"\n[ \t]*\n|\n[ \t]*(?:[-*•#]|\d+[.)]) ")
+_GOES_ON = re.compile(
+    r"(?:Taken together|Together|In all|In total|Altogether|All told|All in all|In sum|Added up|Combined"
+    r"|(?:That|This|Which|It all|All this|All of this) (?:makes|gives|adds up|comes|amounts|brings))\b"
+)
+"""Begins of a paragraph that goes on with the numbers of the one before."""
 _COUNTED = re.compile(r" (?:[a-z]+ )?(?:[a-z]{3,}s|people|men|women|children)\b")
 _TIMES = ("year", "date", "clock", "ordinal")
 
@@ -155,7 +160,9 @@ def paragraphs_of(text: str, sentences: Sequence[Sentence], source: str = "", le
     for sentence in (*sentences, None):
         if group:
             end = group[-1].offset + len(group[-1].text)
-            if sentence is not None and not (has_lines and _BREAK.search(text, end, sentence.offset + 3)):
+            if sentence is not None and (
+                not (has_lines and _BREAK.search(text, end, sentence.offset + 3)) or _GOES_ON.match(sentence.text)
+            ):
                 group.append(sentence)
                 continue
             if (
