@@ -8,8 +8,8 @@ import statistics
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
-from numerate.apps.consistency.paragraph_rates import nouns_of
 from numerate.apps.consistency.paragraphs import NEEDED, slip_bits
+from numerate.apps.consistency.told_rates import nouns_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

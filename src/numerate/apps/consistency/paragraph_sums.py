@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from numerate.apps.consistency.base import finding_at, plain
 from numerate.apps.consistency.closed import blur_of
 from numerate.apps.consistency.match_records import line_scores, match_records
-from numerate.apps.consistency.paragraph_rates import nouns_of
 from numerate.apps.consistency.paragraphs import NEEDED, is_explained, slip_bits
+from numerate.apps.consistency.told_rates import nouns_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
