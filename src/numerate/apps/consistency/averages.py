@@ -44,6 +44,7 @@ _EACH = re.compile(
     rf"|a mean of|i\.e\.)(?: of)? {slot('z', COUNT + MONEY)}(?: [a-z]+){{0,2}}? (?P<each>each|apiece"
     r"|per (?P<per>[a-z]+))"
 )
+_THEIR_MEAN = re.compile(r"(?: per [a-z]+)?, (?:for |giving |with |i\.e\. |so |thus )?an? (?:mean|average)(?: of)?")
 _NOT_THESE = re.compile(
     r"\b(?:above|below|than|against|compared|while|but|exceed|season|career|record|annual|national|previous"
     r"|respectively|versus|vs|per|state|world|beat|monthly|weekly|yearly|league|industry|usual|long-term)\b"
@@ -124,12 +125,13 @@ def _mean(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
     # `4.1, 4.3 and 4.5 V`: a unit at the end holds for all.
     if len({part.unit for part in parts} - {None}) > 1 or len({part.group == "percent" for part in [*parts, z]}) > 1:
         return
+    is_theirs = _THEIR_MEAN.fullmatch(match["gap"]) is not None
     if (
-        _NOT_THESE.search(match["gap"])
+        (_NOT_THESE.search(match["gap"]) and not is_theirs)
         or match["gap"].rstrip().endswith((" age of", " age", " class average of"))
         or parts[0].before.rstrip().endswith(("between", "from"))
         or z.hedge in ("over", "under")
-        or (z.unit and parts[-1].unit not in (None, z.unit))
+        or (z.unit and parts[-1].unit is not None and not parts[-1].comparable(z))
     ):
         return
     if len(parts) < 2 or any(part.value <= 0 for part in parts) or (parts[0].unit and not parts[-1].unit):
@@ -145,7 +147,7 @@ def _mean(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
     if (
         abs(z.value - mean) <= slack
         or not low / 2 <= z.value <= high * 2
-        or (len(parts) < 3 and not low <= z.value <= high)
+        or (len(parts) < 3 and not is_theirs and not low <= z.value <= high)
     ):
         return
     if abs(z.value - statistics.median(part.value for part in parts)) <= z.half:

@@ -76,7 +76,7 @@ def paragraph_rates(paragraph: Paragraph) -> Iterator[Finding]:
                     continue
                 before = [stem_of(each) for each in re.findall(r"[a-z]+", paragraph.lead(n, 24))[-2:]]
                 fit, count = _fit(rate, n, stems[id(n)], before)
-                if fit:
+                if fit and count > 0.01:
                     triples.append((fit, n, count / rate.of, a, whole))
             for n in periods_of(paragraph, a) if rate.per in _TIMES else ():
                 fit, count = _fit(rate, n, [], [])
@@ -161,7 +161,7 @@ def _fit(rate: Rate, n: Quantity, nouns: list[str], before: list[str]) -> tuple[
     if n.group == "unit":
         bottom = (
             unit.partition("/")[2]
-            if unit and "/" in unit
+            if unit and "/" in unit and rate.of == 1
             else next((u for u, name in UNIT_NOUNS.items() if name == rate.per), None)
         )
         top = (n.unit or "").partition("/")[0]
@@ -188,9 +188,11 @@ def _amount(rate: Rate, a: Quantity, stems: dict[int, list[str]]) -> float | Non
         unit = (a.unit or "").partition("/")[0]
         changed = converted(a.value, unit, top) if a.group == "unit" and unit else ()
         return changed[0] if changed else None
-    if a.group not in ("plain", "unit") or (a.group == "unit" and r.group == "plain"):
-        return None
     named = [each for each in stems[id(r)] if each != rate.per]
+    if a.group == "money" and named and named[0] in a.text.lower():
+        return a.value  # `16.8 million crowns, or 70,000 crowns per head`
+    if a.group != "plain":
+        return None
     if named and stems[id(a)] and named[0] in stems[id(a)][:3]:
         return a.value
     is_free = not named or named[0] in ("per", "the") or (not rate.per and 0 < a.start - r.end < 60)

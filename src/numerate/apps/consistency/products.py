@@ -11,7 +11,7 @@ from numerate.apps.consistency.closed_counts import closed_product
 from numerate.apps.consistency.counted_products import counted_products
 from numerate.apps.consistency.paragraph_rates import paragraph_rates
 from numerate.apps.consistency.quantities import COUNT, MONEY, UNIT, one, slot
-from numerate.apps.consistency.unit_products import rate_conversions, unit_products
+from numerate.apps.consistency.unit_products import rate_conversions, told_areas, unit_products
 from numerate.numerals.unit_factors import converted, dimension_name, measure_of
 from numerate.numerals.unit_tables import UNITS
 
@@ -118,7 +118,9 @@ class Products(Rule):
 
     def paragraph(self, paragraph: Paragraph) -> Iterable[Finding]:
         """Compares totals with rates and counts in other sentences."""
-        return paragraph_rates(paragraph)
+        yield from paragraph_rates(paragraph)
+        if paragraph.tally.units > 2 and any(map(paragraph.lower.__contains__, ("²", "m2", "square", "sq"))):
+            yield from told_areas(paragraph)
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Looks for prices, groups, areas and rates."""

@@ -35,7 +35,10 @@ _NO_THINGS = frozenset([
     "same", "first", "last", "other", "two", "half", "few", "total", "whole", "bit", "rate", "and", "for", "plus",
     "lot", "but", "with", "from", "year-end",
 ])  # fmt: skip
+_ADVERB = re.compile(r"\b(?P<of>hour|dai|week|month|year)ly (?:average|mean)(?: [a-z'’-]+){0,4} $")
 _PERIODS = {"day": "d", "week": "week", "month": "month", "year": "year", "hour": "h", "minute": "min"}
+_NAMES = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTHS = re.compile(rf"\b(?:from|between) ({'|'.join(_NAMES)})[a-z]* (?:to|and|until|through) ({'|'.join(_NAMES)})[a-z]*")
 _PERIOD = re.compile(
     r"\b(?:over|in|for|during|within|per|of|every|each|after|through)? ?(?:an?|one|the|each|every|per) "
     r"(?:full |whole |entire |single |calendar )?(?P<of>day|week|month|year|hour|minute)\b(?! (?:ago|before|earlier))"
@@ -120,9 +123,9 @@ def rates_of(paragraph: Paragraph) -> Iterator[Rate]:
             if base is not None and base.value in (10, 100, 1000) and base.unit in UNIT_NOUNS:
                 yield Rate(each, UNIT_NOUNS[base.unit], base.value)
             continue
-        match = _PER.match(tail)
+        match = _PER.match(tail) or _ADVERB.search(paragraph.lead(each))
         if match is not None and match["of"] not in _NO_THINGS:
-            yield Rate(each, stem_of(match["of"]))
+            yield Rate(each, stem_of("day" if match["of"] == "dai" else match["of"]))
         elif (held := _HELD.search(before) or _HOLDS.search(before)) is not None and each.group != "unit":
             yield Rate(each, stem_of(held["of"]))
         elif (
@@ -136,6 +139,10 @@ def rates_of(paragraph: Paragraph) -> Iterator[Rate]:
 def periods_of(paragraph: Paragraph, quantity: Quantity) -> Iterator[Quantity]:
     """Periods without a number that a total is for: `over a full day that is 184 litres`, `in 2023 it took 8,760`."""
     begin = quantity.start - len(paragraph.upto(quantity))
+    months = _MONTHS.search(paragraph.upto(quantity))
+    if months is not None:
+        count = (_NAMES.index(months[2][:3]) - _NAMES.index(months[1][:3])) % 12 + 1
+        yield Quantity(months[0], begin, begin, float(count), "month", "unit", (), step=1e-9)
     for match in (*_PERIOD.finditer(paragraph.upto(quantity)[-60:]), *_PERIOD_BEHIND.finditer(paragraph.tail(quantity))):
         unit = _PERIODS.get(match["of"] or "year")
         if unit is not None:
