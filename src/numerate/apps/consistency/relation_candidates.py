@@ -25,6 +25,7 @@ from numerate.apps.consistency.formulas import (
     signed_sum,
     sum_from_top,
     sum_of,
+    taken_from,
     weighted,
 )
 from numerate.apps.consistency.table_numbers import header_unit
@@ -40,18 +41,20 @@ __all__ = ["LEARN_ROWS", "Candidate", "candidates_of", "is_named", "is_span"]
 LEARN_ROWS = 2_000
 """Rows that relations are learnt from."""
 _LOW = re.compile(
-    r"\b(?:low|lower|min|minimum|from|start|begin|opened|open|opening|initial|before|born|first|departure"
+    r"\b(?:mean|median|average|avg|low|lower|min|minimum|from|start|begin|opened|open|opening|initial|before|born|first|departure"
     r"|founded|established)\b",
     re.IGNORECASE,
 )
 _HIGH = re.compile(
-    r"\b(?:high|upper|max|maximum|to|end|until|closed|close|closing|final|after|died|last|arrival|dissolved)\b",
+    r"\b(?:mean|median|average|avg|high|upper|max|maximum|to|end|until|closed|close|closing|final|after|died|last|arrival|dissolved)\b",
     re.IGNORECASE,
 )
 _PAIRS = [
     ("low", "high"), ("lower", "upper"), ("min", "max"), ("minimum", "maximum"), ("from", "to"), ("from", "until"),
     ("start", "end"), ("begin", "end"), ("opened", "closed"), ("open", "close"), ("born", "died"), ("first", "last"),
     ("founded", "dissolved"), ("established", "dissolved"),
+    *((low, mean) for low in ("min", "minimum", "low", "lowest") for mean in ("mean", "median", "average", "avg")),
+    *((mean, high) for high in ("max", "maximum", "high", "highest") for mean in ("mean", "median", "average", "avg")),
 ]  # fmt: skip
 _ENDS = [("initial", "final"), ("before", "after"), ("opening", "closing")]
 """Ends that have a difference, of which either may be the larger."""
@@ -97,6 +100,10 @@ _YEAR = re.compile(r"\b[12]\d{3}\b")
 _COUNTED = re.compile(r"\b(?:quantity|qty|count|units|hours|pieces|number|sold|items)\b", re.IGNORECASE)
 _PRICED = re.compile(r"\b(?:price|rate|cost|fee|wage|each|per)\b", re.IGNORECASE)
 _TO_PAY = re.compile(r"\b(?:amount|total|cost|revenue|sum|sales|pay|value|charge|subtotal)\b", re.IGNORECASE)
+_AREA = re.compile(r"\barea\b", re.IGNORECASE)
+_SIDE = re.compile(r"\b(?:length|width|depth|breadth|height|long|wide)\b", re.IGNORECASE)
+_BORN = re.compile(r"\b(?:born|birth|yob|founded|built|established|opened)\b", re.IGNORECASE)
+_AGED = re.compile(r"^age\b(?! (?:at|when|of))|\bage (?:in|on) |\byears old\b", re.IGNORECASE)
 _WHOLE = re.compile(
     r"\b(?:total|sum|all|points|pts|played|p|gp|games|matches|year|amount|overall|persons|people|members|size|staff|employees|pupils|students|population|both"
     r"|combined|households?|votes|seats|headcount|gross|balance)\b",
@@ -192,6 +199,14 @@ def _known_by_name(table: NumberTable, columns: list[int]) -> Iterator[Candidate
                     yield Candidate(
                         "product", target, (source, percent), text, changed_by(source, percent, sign), is_told=True
                     )
+    for target, source in itertools.permutations(columns, 2):
+        if _AGED.search(name[target]) and _BORN.search(name[source]) and table.is_year(source):
+            sums = table.values[:, target] + table.values[:, source]
+            told = _YEAR.search(name[target])
+            year = float(told[0]) if told else float(np.nanmedian(sums))
+            text = f"{name[target]} = {year:.0f} - {name[source]}"
+            blur = 0.0 if "31 dec" in name[target].lower() else 1.0
+            yield Candidate("difference", target, (source,), text, taken_from(year, source, blur), is_told=True)
     won = [each for each in columns if _WON.fullmatch(name[each].strip())]
     drawn = [each for each in columns if _DRAWN.fullmatch(name[each].strip())]
     for target in columns:
@@ -251,6 +266,8 @@ def _is_price(one: str, other: str, target: str) -> bool:
     """Whether two columns are a count and a price, and the target what is to pay."""
     counted = _COUNTED.search(one), _COUNTED.search(other)
     priced = _PRICED.search(one), _PRICED.search(other)
+    if _AREA.search(target):
+        return _SIDE.search(one) is not None and _SIDE.search(other) is not None
     return bool(_TO_PAY.search(target)) and bool((counted[0] and priced[1]) or (counted[1] and priced[0]))
 
 
