@@ -48,6 +48,9 @@ _CLOSED = re.compile(
     r"|drop|fall|gain|decline|cut|jump|reduction|growth|saving|loss|change|improvement) of)(?: (?:just"
     r"|only|some|almost))? $|\($|^, (?:or )?$"
 )
+_BACK = re.compile(
+    r"(?:that|this|which|it|he|she|they|we|so|thus|an?|the (?:increase|rise|change|drop|fall|cut|decline|gain|growth|loss))\b"
+)
 _NOT_CHANGE = re.compile(
     r" (?:of (?:the|all|them|those|its|patients|people)|an? (?:year|month|week|day)|per|annually|each|twice|are|were)\b"
 )
@@ -177,6 +180,10 @@ def _percents(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Findin
             )
             told += 2.0 if len(pairs) == 1 and _CLOSED.search(paragraph.lead(p)) else 0.0
             told += 2.0 if _NOW.search(words) else 0.0
+            if here > paragraph.place(other) and not (
+                _BACK.match(paragraph.upto(p)) or paragraph.lead(p).endswith(("the ", "this ", "that "))
+            ):
+                continue  # `Wages grew by 20 %` after a sentence about prices
             told -= 1.0 if any(one is a and other is b for a, b in held) else 0.0
             low, high = sorted((one, other), key=lambda each: each.value)
             old, new = (low, high) if is_up else (high, low)

@@ -30,10 +30,10 @@ _RESULT = re.compile(
 )
 _BESIDES = re.compile(
     r"\b(?P<soft>delivery|shipping|postage|tax|fees?|less)\b|\b(?:including|inclusive|incl|plus|extra|top speed|maximum"
-    r"|limit|on the motorway|tips?|discount|deposit)\b|\band (?:an?|the|\d+|breakfast|lunch|dinner|meals?|insurance) "
+    r"|limit|on the motorway|breaks?|pauses?|interruptions?|instead|tips?|discount|deposit)\b|\band (?:an?|the|\d+|breakfast|lunch|dinner|meals?|insurance) "
 )
 """Words for what a total has besides the product, and for other speeds than the mean."""
-_APART = re.compile(r"\b(?:only|of which|of them|sold)\b|\bwith(?: [a-z'’-]+){0,5}[ (]*$")
+_APART = re.compile(r"\b(?:only|of which|of them|sold|breaks?|pauses?|instead)\b|\bwith(?: [a-z'’-]+){0,5}[ (]*$")
 _BUNDLE = re.compile(r"(?: [a-z'’-]+){0,3}? (?:for|at|cost|costs|are)(?: just| only)? [$€£]?")
 """`three jars for 18`, where one is 6.50: several may be cheaper."""
 _TIGHT = re.compile(
@@ -171,6 +171,8 @@ def _fit(rate: Rate, n: Quantity, nouns: list[str], before: list[str]) -> tuple[
         return 0.0, 0.0
     if rate.per and rate.per in (*nouns, *before):
         return 5.0, n.value
+    if rate.per and nouns[:1] == ["them"] and n.start > rate.quantity.end:
+        return 4.0, n.value
     if rate.per == "person" and nouns and n.end <= rate.quantity.start and _PERSON.search(nouns[0]):
         return 4.0, n.value
     if not rate.per and nouns and n.end <= rate.quantity.start and rate.quantity.start - n.end < 60:

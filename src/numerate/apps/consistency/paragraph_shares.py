@@ -113,7 +113,7 @@ def _rests(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding]:
 
 
 _ANSWERS = re.compile(
-    r"\b(?:undecided|abstain\w*|abstentions?|no opinion|not know|(?:didn|don)['’]t (?:know|care)|neither|unsure|against"
+    r"\b(?:undecided|abstain\w*|abstentions?|no opinion|not know|(?:didn|don)['’]t (?:know|care)|unsure|against"
     r"|opposed|neutral|no answer|the others?|none|elsewhere)\b"
 )
 
@@ -131,7 +131,7 @@ def _too_many(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Findin
         if not is_list or _SEVERAL.search(words) or not _ANSWERS.search(words + paragraph.tail(own[-1])):
             continue
         over = sum(each.value for each in own) - 1
-        if sum(each.half for each in own) + 0.005 < over < 0.35:
+        if sum(each.half for each in own) + 0.005 < over < min(0.35, own[-1].value):
             z, told = own[-1], " + ".join(plain(100 * each.value) for each in own)
             message = f"{told} = {plain(100 * (1 + over))}, which is more than 100 %."
             yield finding_at("percent", z, message, meant=z.value - over, others=own[:-1], probability=0.86)

@@ -134,6 +134,8 @@ _SETS = [
         "drug placebo", "intervention control", "passed failed", "there back", "outward return", "uphill downhill",
     )
 ]  # fmt: skip
+_BARE = re.compile(r" (?:of|in|on|for|at|from|to) (?!them\b|these\b|those\b|the\b)|[,;.]|$")
+_ITEM = re.compile(r"(?:,|\band) $")
 _BRACKETS = re.compile(r"\([^()]*\)")
 _LIST = re.compile(r",|\band\b|;|:|–|—|\bplus\b|\bwith\b|\+|\bwhile\b|\.|\bthen\b|\bfollowed by\b")
 
@@ -150,7 +152,7 @@ def paragraph_sums(paragraph: Paragraph) -> Iterator[Finding]:
     for z in paragraph.values:
         if z.group not in ("plain", "money", "unit") or z.value <= 0 or z.hedge:
             continue
-        alike = [each for each in paragraph.alike(z) if each.value > 0 and each.text.lower() != "one"]
+        alike = [each for each in _of_one_unit(paragraph, z) if each.value > 0 and each.text.lower() != "one"]
         if not 2 <= len(alike) <= 14:
             continue
         if z.unit in _TIMES and any(each.unit in _TIMES and each.unit != z.unit for each in paragraph.values):
@@ -241,7 +243,7 @@ def _readings(
         back = abs(here - paragraph.place(parts[0]))
         is_own = parts[0].start < z.start or back == paragraph.place(parts[-1]) - here == 1
         is_closed = slip > 0 and len(parts) == len(alike) and back < 3 and is_own
-        bits += (2.0 if len(parts) > 2 else 1.0) + (1.0 if _is_owned(lead) else 0.0) if is_closed else 0.0
+        bits += min(len(parts) - 1.0, 3.0) + (1.0 if _is_owned(lead) else 0.0) if is_closed else 0.0
         # Without any word, the whole list and an exchange of digits are needed.
         bits += slip if bits or (slip > 8.5 and len(parts) > 2 and parts[0].start < z.start) else 0.0
         bits += 2.0 if _is_one_noun(paragraph, z, parts) else 0.0
@@ -278,6 +280,21 @@ def _rests(
         bits += slip_bits(z, real) + (-2.0 if len(parts) == 1 else 1.0)
         bits -= 0.0 if 0.5 < z.value / real < 2 or z.value - real in (10, -10, 100, -100) else 2.0
         yield bits, real, [whole, *parts], "-"
+
+
+def _of_one_unit(paragraph: Paragraph, z: Quantity) -> list[Quantity]:
+    """Other values of its kind; those of a list may leave out the unit: `14,200 litres of red, 9,650 of white`."""
+    if z.unit is None:
+        return paragraph.alike(z)
+    found: list[Quantity] = []
+    for each in paragraph.values:
+        is_bare = each.group == "plain" and bool(found) and paragraph.place(found[-1]) == paragraph.place(each)
+        if each is not z and (
+            (each.group, each.unit) == (z.group, z.unit)
+            or (is_bare and _BARE.match(paragraph.tail(each)) and _ITEM.search(paragraph.between(found[-1], each)))
+        ):
+            found.append(each)
+    return found
 
 
 def _is_setting(paragraph: Paragraph, quantity: Quantity) -> bool:

@@ -41,16 +41,16 @@ __all__ = ["LEARN_ROWS", "Candidate", "candidates_of", "is_named", "is_span"]
 LEARN_ROWS = 2_000
 """Rows that relations are learnt from."""
 _LOW = re.compile(
-    r"\b(?:mean|median|average|avg|low|lower|min|minimum|from|start|begin|opened|open|opening|initial|before|born|first|departure"
+    r"\b(?:mean|median|average|avg|lowest|low|lower|min|minimum|from|start|begin|opened|open|opening|initial|before|born|first|departure"
     r"|founded|established)\b",
     re.IGNORECASE,
 )
 _HIGH = re.compile(
-    r"\b(?:mean|median|average|avg|high|upper|max|maximum|to|end|until|closed|close|closing|final|after|died|last|arrival|dissolved)\b",
+    r"\b(?:mean|median|average|avg|highest|high|upper|max|maximum|to|end|until|closed|close|closing|final|after|died|last|arrival|dissolved)\b",
     re.IGNORECASE,
 )
 _PAIRS = [
-    ("low", "high"), ("lower", "upper"), ("min", "max"), ("minimum", "maximum"), ("from", "to"), ("from", "until"),
+    ("low", "high"), ("lowest", "highest"), ("lowest", "max"), ("min", "highest"), ("lower", "upper"), ("min", "max"), ("minimum", "maximum"), ("from", "to"), ("from", "until"),
     ("start", "end"), ("begin", "end"), ("opened", "closed"), ("open", "close"), ("born", "died"), ("first", "last"),
     ("founded", "dissolved"), ("established", "dissolved"),
     *((low, mean) for low in ("min", "minimum", "low", "lowest") for mean in ("mean", "median", "average", "avg")),

@@ -30,6 +30,7 @@ _HOLDS = re.compile(
     r"|feeds?|makes?|gave|gives?|brought|earns?|pays?|paid|plays?|can (?:hold|carry|seat|take))"
     r"(?: (?:about|exactly|just|us|them))? [$€£]?$"
 )
+_EVERY = re.compile(r"\b(?:each|every) (?P<of>[a-z]{3,})(?: [a-z]+){1,3} $")
 _PRICED = re.compile(r"\d(?: [a-z'’-]+){1,3} (?:at|@) [$€£]?$")
 _NO_THINGS = frozenset([
     "same", "first", "last", "other", "two", "half", "few", "total", "whole", "bit", "rate", "and", "for", "plus",
@@ -126,7 +127,7 @@ def rates_of(paragraph: Paragraph) -> Iterator[Rate]:
         match = _PER.match(tail) or _ADVERB.search(paragraph.lead(each))
         if match is not None and match["of"] not in _NO_THINGS:
             yield Rate(each, stem_of("day" if match["of"] == "dai" else match["of"]))
-        elif (held := _HELD.search(before) or _HOLDS.search(before)) is not None and each.group != "unit":
+        elif (held := _HOLDS.search(before) or _EVERY.search(before) or (each.group != "unit" and _HELD.search(before))) is not None and held:
             yield Rate(each, stem_of(held["of"]))
         elif (
             _EACH.match(tail)

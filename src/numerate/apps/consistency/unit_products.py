@@ -29,7 +29,7 @@ MOST_VALUES = 5
 _LIMIT = re.compile(
     r"\b(?:top|max\w*|peak|min\w*|record|limit\w*|up to|rated|rating|least|most|between|each|respectively|than|while"
     r"|whereas|but|per cent|nominal|cruis\w*|another|further|other|before|previous\w*|then|and then|compared|against"
-    r"|first|second|last|from|range\w*|instead|again|wind|winds|gust\w*|capable|above|below|exceed\w*)\b"
+    r"|first|second|last|from|range\w*|instead|again|wind|winds|gust\w*|capable|above|below|exceed\w*|breaks?|pauses?)\b"
 )
 _LENGTHS = (("length", 1),)
 _AMPERES = re.compile(r" A(?=[ .,;)]|$)")
