@@ -140,7 +140,11 @@ def _figures_and_words(sentence: Sentence, one: Quantity, other: Quantity) -> It
     gap = sentence.text[one.numerals[0].end - sentence.offset : number.start - sentence.offset]
     if gap.strip() != "(" or not _CLOSED.match(sentence.text, number.end - sentence.offset):
         return
-    if number.value == one.value or min(one.value, number.value) < 10 or (one.group != "money" and one.unit != other.unit):
+    if (
+        number.value == one.value
+        or min(one.value, number.value) < 10
+        or (one.group != "money" and one.unit != other.unit)
+    ):
         return
     if slip_bits(one, number.value) > 0 or (one.group == "money" and 0.2 < number.value / one.value < 5):
         message = f"{one.text} are not {number.text}, which is {plain(number.value)}."

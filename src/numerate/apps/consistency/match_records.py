@@ -64,7 +64,9 @@ def match_records(paragraph: Paragraph) -> Iterator[Finding]:
 
 _ITEM = re.compile(r" ?(?:,|-|–|/|\||;|,? and|, and) ?| ")
 _NAME = re.compile(r"([a-z][a-z.'’-]*)(?:,? (?:had|scored|got|put up|made|posted|with|won|by|the|a|on))*[ :(]+$")
-_NO_NAME = frozenset(["and", "was", "were", "had", "with", "the", "for", "from", "score", "scores", "points", "than", "by"])
+_NO_NAME = frozenset(
+    ["and", "was", "were", "had", "with", "the", "for", "from", "score", "scores", "points", "than", "by"]
+)
 
 
 def line_scores(paragraph: Paragraph) -> Iterator[Finding]:

@@ -49,11 +49,14 @@ _CLOSED = re.compile(
     r"|only|some|almost))? $|\($|^, (?:or )?$"
 )
 _BACK = re.compile(
-    r"(?:that|this|which|it|he|she|they|we|so|thus|an?|the (?:increase|rise|change|drop|fall|cut|decline|gain|growth|loss))\b"
+    r"(?:that|this|which|it|he|she|they|we|so|thus|an?|the (?:increase|rise|change|drop|fall|cut|decline|gain"
+    r"|growth|loss))\b"
 )
 _NOT_CHANGE = re.compile(
     r" (?:of (?:the|all|them|those|its|patients|people)|an? (?:year|month|week|day)|per|annually|each|twice|are|were)\b"
 )
+
+
 def paragraph_changes(paragraph: Paragraph) -> Iterator[Finding]:
     """All findings about changes."""
     tally = paragraph.tally
@@ -95,7 +98,11 @@ def _points(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding]
             continue
         told = _THEN_NOW.search(words) is not None and (
             _WORD.search(paragraph.lead(z) + tail) is not None
-            or (re.search(r"\bfrom $", paragraph.lead(near[0])) is not None and words == " to " and z.start > near[1].start)
+            or (
+                re.search(r"\bfrom $", paragraph.lead(near[0])) is not None
+                and words == " to "
+                and z.start > near[1].start
+            )
             or re.search(
                 r"\b(?:gap|difference|change|swing|points? (?:more|less|higher|lower|ahead|behind))\b",
                 paragraph.lead(z) + tail,

@@ -24,7 +24,9 @@ _MEAN = re.compile(
     r"\b(?P<what>average|mean|median|averag(?:es|ed|ing))(?: (?!(?:annual|national"
     r"|long-term)\b)[a-z'’-]+){0,5}[ ,:(=]*$"
 )
-_MEAN_BEHIND = re.compile(r"^(?: [a-z'’-]+){0,1} (?:batting )?(?P<what>average|mean|median)\b|^(?: [a-z'’-]+){0,5}? on average\b")
+_MEAN_BEHIND = re.compile(
+    r"^(?: [a-z'’-]+){0,1} (?:batting )?(?P<what>average|mean|median)\b|^(?: [a-z'’-]+){0,5}? on average\b"
+)
 _OTHER = re.compile(
     r"\b(?:than|national|annual|weighted|career|league|record|below|above|previous\w*|long-term|usual"
     r"|since|class|group|team|overall|course|whole|field|industry|age|usually|we get|typical|normal|last"
@@ -92,7 +94,11 @@ def _of_list(paragraph: Paragraph, z: Quantity, what: str) -> Iterator[Finding]:
         bits += 2.0 if what == "median" else 0.0
         if paragraph.place(run[-1]) != paragraph.place(z):
             bits -= 2.0 if _BACK.match(paragraph.upto(z)) else 4.0
-        near = [each for each in paragraph.alike(z) if paragraph.place(each) in (paragraph.place(run[0]), paragraph.place(z))]
+        near = [
+            each
+            for each in paragraph.alike(z)
+            if paragraph.place(each) in (paragraph.place(run[0]), paragraph.place(z))
+        ]
         bits += 2.0 if len(run) > 3 and len(near) == len(run) else 0.0
         if bits >= NEEDED and not z.hedge.startswith(("over", "under")):
             told = ", ".join(each.text for each in run)
@@ -106,8 +112,7 @@ def _lists(paragraph: Paragraph, z: Quantity) -> Iterator[list[Quantity]]:
     alike = [
         each
         for each in paragraph.values
-        if (each is not z and (each.group, each.unit) == (z.group, z.unit))
-        or (each.group == "plain" and each is not z)
+        if (each is not z and (each.group, each.unit) == (z.group, z.unit)) or (each.group == "plain" and each is not z)
     ]
     run: list[Quantity] = []
     runs: list[list[Quantity]] = []
@@ -123,7 +128,12 @@ def _lists(paragraph: Paragraph, z: Quantity) -> Iterator[list[Quantity]]:
         run.append(each)
     runs.append(run)
     for some in reversed(runs):
-        if len(some) > 2 and some[-1].unit == z.unit and some[-1].end <= z.start and paragraph.place(z) - paragraph.place(some[-1]) <= 1:
+        if (
+            len(some) > 2
+            and some[-1].unit == z.unit
+            and some[-1].end <= z.start
+            and paragraph.place(z) - paragraph.place(some[-1]) <= 1
+        ):
             yield some
             return
     for some in runs:

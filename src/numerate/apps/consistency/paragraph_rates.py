@@ -30,14 +30,16 @@ _RESULT = re.compile(
 )
 _BESIDES = re.compile(
     r"\b(?P<soft>delivery|shipping|postage|tax|fees?|less)\b|\b(?:including|inclusive|incl|plus|extra|top speed|maximum"
-    r"|limit|on the motorway|breaks?|pauses?|interruptions?|instead|tips?|discount|deposit)\b|\band (?:an?|the|\d+|breakfast|lunch|dinner|meals?|insurance) "
+    r"|limit|on the motorway|breaks?|pauses?|interruptions?|instead|tips?|discount|deposit)\b|\band (?:an?|the"
+    r"|\d+|breakfast|lunch|dinner|meals?|insurance) "
 )
 """Words for what a total has besides the product, and for other speeds than the mean."""
 _APART = re.compile(r"\b(?:only|of which|of them|sold|breaks?|pauses?|instead)\b|\bwith(?: [a-z'’-]+){0,5}[ (]*$")
 _BUNDLE = re.compile(r"(?: [a-z'’-]+){0,3}? (?:for|at|cost|costs|are)(?: just| only)? [$€£]?")
 """`three jars for 18`, where one is 6.50: several may be cheaper."""
 _TIGHT = re.compile(
-    r"(?:\b(?:or|that is|that's|which is|this is|i\.e\.|on average|averag\w+|works? out at|mean|com(?:es|e|ing) to|came to"
+    r"(?:\b(?:or|that is|that's|which is|this is|i\.e\.|on average|averag\w+|works? out at|mean|com(?:es|e"
+    r"|ing) to|came to"
     r"|that makes|therefore|thus)|=|\()(?: (?:an?|about|just|only|average|of|exactly|that|is|it))* ?[$€£]?$"
 )
 """Words right before a number that is computed from the ones before."""
@@ -130,8 +132,12 @@ def paragraph_rates(paragraph: Paragraph) -> Iterator[Finding]:
             if result and r.group == "unit" and n.start > a.start and _FLOW.search(paragraph.lower):
                 # `35 litres a minute. Filling the 2,800-litre tank takes ...`: nothing else may count here.
                 is_together = is_closed = len(values) == 3
-            is_tight = len(triples) == 1 and _TIGHT.search(paragraph.lead(max(a, r, key=lambda each: each.start))) is not None
-            is_tight = (is_tight and paragraph.place(n) >= paragraph.place(r) - 1) or (result > 0 and rate.per in _SIZES)
+            is_tight = (
+                len(triples) == 1 and _TIGHT.search(paragraph.lead(max(a, r, key=lambda each: each.start))) is not None
+            )
+            is_tight = (is_tight and paragraph.place(n) >= paragraph.place(r) - 1) or (
+                result > 0 and rate.per in _SIZES
+            )
             if not bits and not ((fit >= 5 or is_closed) and result and (is_together or is_tight) and 0.5 < ratio < 2):
                 continue
             if wrong is r and not bits:

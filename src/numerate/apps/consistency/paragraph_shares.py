@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
-from numerate.apps.consistency.closed import blur_of
 from numerate.apps.consistency.paragraphs import NEEDED, slip_bits
 from numerate.apps.consistency.told_shares import told_fees, told_shares
 
@@ -157,7 +156,11 @@ def _counted(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding
             pairs += [(n, wholes[-1])] if wholes else []
     for whole, n in itertools.pairwise(counts):
         # `Of the 450 trees planted, 378 survived`
-        if n.value < whole.value and paragraph.place(n) == paragraph.place(whole) and _OF_ALL.search(paragraph.upto(whole)):
+        if (
+            n.value < whole.value
+            and paragraph.place(n) == paragraph.place(whole)
+            and _OF_ALL.search(paragraph.upto(whole))
+        ):
             pairs.append((n, whole))
     for p in percents:
         if p.hedge in ("over", "under"):
@@ -181,7 +184,13 @@ def _counted(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding
                 continue
             near = 3.0 if paragraph.place(n) == paragraph.place(p) and _SHARE_CUE.search(lead) else 0.0
             told = any(abs(n.value / whole.value - each.value) <= each.half + 1e-9 for each in percents)
-            if len(pairs) == 1 and not told and n.end <= p.start and _STRONG.search(lead) and 0.4 < p.value * whole.value / n.value < 2.5:
+            if (
+                len(pairs) == 1
+                and not told
+                and n.end <= p.start
+                and _STRONG.search(lead)
+                and 0.4 < p.value * whole.value / n.value < 2.5
+            ):
                 near = 8.0
             bits = near + slip_bits(_hundredfold(p), 100 * n.value / whole.value)
             best = max(best or (0.0,), (bits, n.value / whole.value, n, whole), key=lambda each: each[0])  # type: ignore[assignment]

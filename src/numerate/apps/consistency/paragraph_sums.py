@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import re
 from typing import TYPE_CHECKING
@@ -11,7 +10,7 @@ from numerate.apps.consistency.base import finding_at, plain
 from numerate.apps.consistency.closed import blur_of
 from numerate.apps.consistency.match_records import line_scores, match_records
 from numerate.apps.consistency.paragraphs import NEEDED, is_explained, slip_bits
-from numerate.apps.consistency.told_rates import nouns_of
+from numerate.apps.consistency.part_lists import are_listed, complements, is_one_noun, of_one_unit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,7 +59,8 @@ _MADE_OF = re.compile(
 _ALL = re.compile(r"(?:and |but |luckily,? |fortunately,? |happily,? )?(?:all(?: of)?(?: the| these| those)?|the) ")
 _ALL_BEHIND = re.compile(
     r"(?: [a-z'’-]+s| [a-z'’-]+ [a-z'’-]+s| people| men| women| children)? (?:of (?:them|these|those|us)|were|was|are"
-    r"|have|had|will|must|made|got|went|came|took|survived|arrived|passed|lived|returned|finished|received|stayed|left)\b"
+    r"|have|had|will|must|made|got|went|came|took|survived|arrived|passed|lived|returned|finished|received"
+    r"|stayed|left)\b"
 )
 _WHOLES = (
     r"(?:herd|squad|fleet|team|crew|staff|cohort|sample|class|party|programme|program|package|budget|bill|invoice|haul"
@@ -83,7 +83,8 @@ _TOTAL_BEHIND = re.compile(
     r"|between (?:them|us)|on board|aboard)\b"
 )
 _MORE_LEAD = re.compile(
-    r"\b(?:with|including|plus|counting|after|adding) (?:the|its|his|her|their|travel|tax|vat|delivery|tips?|fees?|all)\b"
+    r"\b(?:with|including|plus|counting|after|adding) (?:the|its|his|her|their|travel|tax|vat|delivery|tips?"
+    r"|fees?|all)\b"
 )
 _MORE_TAIL = re.compile(r"^(?: [a-z'’-]+){1,2} (?:and|or) [a-z]")
 """Words for what a total has besides the parts: `with the break`, `pupils and staff`."""
@@ -99,45 +100,9 @@ _OF = re.compile(
     r"^(?:of (?:these|those|them|this|that|the total|which|whom)|among (?:these|them|those)"
     r"|this (?:comprises|includes|is made up)|they (?:were|are|comprise))\b"
 )
-_OPEN = re.compile(
-    r"\b(?:includ\w*|among them|among others?|such as|notably|especially|mainly|mostly|for example"
-    r"|e\.g|per|each|every|than|from"
-    r"|(?<!-)(?<!came )(?<!went )(?<!picked )(?<!broke )(?<!set )(?<!signed )(?<!turned )(?<!held )(?:up|down)"
-    r"|rose|fell|grew|averag\w*|mean|median|respectively|versus|vs|against|compared|both|also|or"
-    r"|at least|up to|more|fewer|less|further|additional"
-    r"|twice|half|double|times|ago|since|aged|between|ranking|ranked|record|previous\w*|last (?:year"
-    r"|month|season|week)|earlier|year before|target|limit|capacity"
-    r"|worth|price|rate|score|planned|expected|forecast|budget(?:ed)?|if|would|could|overlap\w*)\b|%|[×±/]"
+_SETTING = re.compile(
+    r"\b(?:at|in|across|on|over|during|within|through|throughout|for|by) (?:the |its |their |all |our )?$"
 )
-_OPEN_LEAD = re.compile(
-    r"\b(?:includ\w*|among(?: them| others?)?|such as|notably|especially|mainly|mostly|e\.g|per|than"
-    r"|from|averag\w*|at least|up to|against|compared)\b"
-)
-_SETTING = re.compile(r"\b(?:at|in|across|on|over|during|within|through|throughout|for|by) (?:the |its |their |all |our )?$")
-_TRIPLES = [
-    tuple(each.split())
-    for each in ("gold silver bronze", "won drawn lost", "wins draws losses", "infants juniors seniors", "small medium large")
-]
-_SETS = [
-    tuple(each.split())
-    for each in (
-        "passengers crew", "passenger crew", "men women", "men woman", "boys girls", "adults children",
-        "males females", "male female",
-        "before after", "first second", "home away", "morning afternoon", "goals assists", "yes no", "favour against",
-        "for against", "wins losses", "won lost", "killed injured", "drivers passengers", "teachers pupils",
-        "students staff",
-        "full-time part-time", "dogs cats", "singles doubles", "upstairs downstairs", "gold silver", "online shop",
-        "domestic foreign", "domestic international", "import export", "day night", "weekdays weekends",
-        "summer winter",
-        "cash card", "labour parts", "labor parts", "labour materials", "labor materials", "hall catering",
-        "treatment control",
-        "drug placebo", "intervention control", "passed failed", "there back", "outward return", "uphill downhill",
-    )
-]  # fmt: skip
-_BARE = re.compile(r" (?:of|in|on|for|at|from|to) (?!them\b|these\b|those\b|the\b)|[,;.]|$")
-_ITEM = re.compile(r"(?:,|\band) $")
-_BRACKETS = re.compile(r"\([^()]*\)")
-_LIST = re.compile(r",|\band\b|;|:|–|—|\bplus\b|\bwith\b|\+|\bwhile\b|\.|\bthen\b|\bfollowed by\b")
 
 
 def paragraph_sums(paragraph: Paragraph) -> Iterator[Finding]:
@@ -152,7 +117,7 @@ def paragraph_sums(paragraph: Paragraph) -> Iterator[Finding]:
     for z in paragraph.values:
         if z.group not in ("plain", "money", "unit") or z.value <= 0 or z.hedge:
             continue
-        alike = [each for each in _of_one_unit(paragraph, z) if each.value > 0 and each.text.lower() != "one"]
+        alike = [each for each in of_one_unit(paragraph, z) if each.value > 0 and each.text.lower() != "one"]
         if not 2 <= len(alike) <= 14:
             continue
         if z.unit in _TIMES and any(each.unit in _TIMES and each.unit != z.unit for each in paragraph.values):
@@ -205,14 +170,14 @@ def _readings(
         cue = 9.0 if len(back) > 2 else 7.0
     if len(before) > 1:
         runs += [before[at:] for at in range(len(before) - 1) if _begins(paragraph, before, at)]
-        if len(before) > 2 and _complements(paragraph, before[-2:]) and not any(len(each) == 2 for each in runs):
+        if len(before) > 2 and complements(paragraph, before[-2:]) and not any(len(each) == 2 for each in runs):
             runs.append(before[-2:])
     opened = [_OF.match(paragraph.lead(after[0], 200)) is not None] if after else [False]
     runs += [after[:count] for count in range(2, len(after) + 1) if _ends(paragraph, after, count)]
     own = [each for each in after if paragraph.place(each) == paragraph.place(after[0])]
     for parts in runs:
         if not 2 <= len(parts) <= MOST_PARTS or not (
-            _are_listed(paragraph, parts) or _complements(paragraph, parts) == 7.0
+            are_listed(paragraph, parts) or complements(paragraph, parts) == 7.0
         ):
             continue
         real = sum(each.value for each in parts)
@@ -229,7 +194,7 @@ def _readings(
         if abs(real - z.value) <= slack:
             continue
         is_rest = _REST.search(paragraph.lead(parts[-1])) is not None
-        bits = cue + _complements(paragraph, parts) + (5.0 if is_rest and parts[0].start > z.start else 0.0)
+        bits = cue + complements(paragraph, parts) + (5.0 if is_rest and parts[0].start > z.start else 0.0)
         bits += 3.0 if opened[0] and parts[0] is after[0] else 0.0
         if (
             parts[0].start > z.start
@@ -246,11 +211,11 @@ def _readings(
         bits += min(len(parts) - 1.0, 3.0) + (1.0 if _is_owned(lead) else 0.0) if is_closed else 0.0
         # Without any word, the whole list and an exchange of digits are needed.
         bits += slip if bits or (slip > 8.5 and len(parts) > 2 and parts[0].start < z.start) else 0.0
-        bits += 2.0 if _is_one_noun(paragraph, z, parts) else 0.0
+        bits += 2.0 if is_one_noun(paragraph, z, parts) else 0.0
         bits -= math.log2(len(runs)) + (
-            3.0 if len(parts) == 2 and not _complements(paragraph, parts) and not is_rest else 0.0
+            3.0 if len(parts) == 2 and not complements(paragraph, parts) and not is_rest else 0.0
         )
-        far = float(back) if is_closed else 2.0 if _complements(paragraph, parts) and z.value > 99 else 4.0
+        far = float(back) if is_closed else 2.0 if complements(paragraph, parts) and z.value > 99 else 4.0
         bits -= far if paragraph.place(parts[0]) != here and cue < 6 and not is_rest and not opened[0] else 0.0
         yield bits, real, parts, "+"
     if (_REST.search(lead) or _REST_BEHIND.match(tail)) and before:
@@ -268,7 +233,7 @@ def _rests(
     for parts in (behind, own) if 1 < len(own) < len(behind) else (behind,):
         if not parts or len(parts) > MOST_PARTS or whole.value <= max(each.value for each in (*parts, z)):
             continue
-        if not _are_listed(paragraph, parts):
+        if not are_listed(paragraph, parts):
             continue
         real = whole.value - sum(each.value for each in parts)
         if real <= 0 or not 0.2 < z.value / real < 5:
@@ -280,21 +245,6 @@ def _rests(
         bits += slip_bits(z, real) + (-2.0 if len(parts) == 1 else 1.0)
         bits -= 0.0 if 0.5 < z.value / real < 2 or z.value - real in (10, -10, 100, -100) else 2.0
         yield bits, real, [whole, *parts], "-"
-
-
-def _of_one_unit(paragraph: Paragraph, z: Quantity) -> list[Quantity]:
-    """Other values of its kind; those of a list may leave out the unit: `14,200 litres of red, 9,650 of white`."""
-    if z.unit is None:
-        return paragraph.alike(z)
-    found: list[Quantity] = []
-    for each in paragraph.values:
-        is_bare = each.group == "plain" and bool(found) and paragraph.place(found[-1]) == paragraph.place(each)
-        if each is not z and (
-            (each.group, each.unit) == (z.group, z.unit)
-            or (is_bare and _BARE.match(paragraph.tail(each)) and _ITEM.search(paragraph.between(found[-1], each)))
-        ):
-            found.append(each)
-    return found
 
 
 def _is_setting(paragraph: Paragraph, quantity: Quantity) -> bool:
@@ -316,12 +266,6 @@ def _may_slip(z: Quantity, alike: list[Quantity]) -> bool:
     return False
 
 
-def _is_one_noun(paragraph: Paragraph, z: Quantity, parts: list[Quantity]) -> bool:
-    """Whether the total counts what its first part does: `11 points before and 17 after it, and his 27 points`."""
-    nouns = nouns_of(paragraph, z)[:1]
-    return z.unit is None and bool(nouns) and nouns == nouns_of(paragraph, parts[0])[:1]
-
-
 def _is_owned(lead: str) -> bool:
     return re.search(r"\b(?:his|her|their|its|our|all|the) $", lead) is not None
 
@@ -341,36 +285,3 @@ def _ends(paragraph: Paragraph, run: list[Quantity], count: int) -> bool:
         or ")" in between
         or re.search(r", and [a-z]+ (?:were|was|are|is|had|have)\b", between) is not None
     )
-
-
-def _are_listed(paragraph: Paragraph, parts: list[Quantity]) -> bool:
-    """Whether the parts follow each other as a list does, without words that set one apart."""
-    if any(each.hedge in ("over", "under") for each in parts):
-        return False
-    for one, other in itertools.pairwise(parts):
-        words = _BRACKETS.sub("", paragraph.between(one, other))
-        if len(words) > 140 or not _LIST.search(words) or _OPEN.search(words):
-            return False
-    return not _OPEN_LEAD.search(paragraph.lead(parts[0], 30))
-
-
-def _complements(paragraph: Paragraph, parts: list[Quantity]) -> float:
-    """Bits for parts that exclude each other and leave nothing: passengers and crew, before and after."""
-    if len(parts) == 3:
-        tails = [paragraph.tail(each, 24) for each in parts]
-        words = " ".join(tails)
-        if any(all(name in tail for name, tail in zip(names, tails, strict=True)) for names in _TRIPLES):
-            return 7.0
-        return (
-            7.0
-            if re.search(r"\b(?:for|favour|favor|yes|aye)\b", words) and "against" in words and "absten" in words
-            else 0.0
-        )
-    if len(parts) != 2:
-        return 0.0
-    texts = [set(re.findall(r"[a-z-]+", paragraph.tail(each, 40))) for each in parts]
-    texts[0] |= set(re.findall(r"[a-z-]+", paragraph.lead(parts[0], 24)))
-    for one, other in _SETS:
-        if (one in texts[0] and other in texts[1]) or (other in texts[0] and one in texts[1]):
-            return 6.0
-    return 0.0

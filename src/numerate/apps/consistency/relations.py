@@ -32,7 +32,8 @@ MAX_COLUMNS = 14
 """Only the first numeric columns are compared with each other: the number of relations grows with the cube."""
 TRIALS = 256
 _LABEL = re.compile(
-    r"^(?:rank|no\.?|pos\.?|position|#|id|number|seed|place|stage|day|round|leg|lap|week|step|session|heat)$", re.IGNORECASE
+    r"^(?:rank|no\.?|pos\.?|position|#|id|number|seed|place|stage|day|round|leg|lap|week|step|session|heat)$",
+    re.IGNORECASE,
 )
 
 

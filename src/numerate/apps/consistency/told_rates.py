@@ -25,8 +25,10 @@ _HELD = re.compile(
     r"|twelve)) (?:[a-z]+ )?(?P<of>[a-z]{3,}s) (?:of|holding|containing) [$€£]?$"
 )
 _HOLDS = re.compile(
-    r"\b(?:an?|one|each|every) (?:(?:of (?:the|its|our|their|these|those) \w+ )|(?:[a-z-]+ )?)(?P<of>[a-z]{3,}) (?:holds?|has"
-    r"|had|contains?|seats?|carr(?:y|ies)|weighs?|costs?|takes?|lasts?|covers?|yields?|gets?|got|receive[sd]?|needs?|uses?"
+    r"\b(?:an?|one|each|every) (?:(?:of (?:the|its|our|their|these|those) \w+ )"
+    r"|(?:[a-z-]+ )?)(?P<of>[a-z]{3,}) (?:holds?|has"
+    r"|had|contains?|seats?|carr(?:y|ies)|weighs?|costs?|takes?|lasts?|covers?|yields?|gets?|got|receive[sd]?"
+    r"|needs?|uses?"
     r"|feeds?|makes?|gave|gives?|brought|earns?|pays?|paid|plays?|can (?:hold|carry|seat|take))"
     r"(?: (?:about|exactly|just|us|them))? [$€£]?$"
 )
@@ -39,7 +41,9 @@ _NO_THINGS = frozenset([
 _ADVERB = re.compile(r"\b(?P<of>hour|dai|week|month|year)ly (?:average|mean)(?: [a-z'’-]+){0,4} $")
 _PERIODS = {"day": "d", "week": "week", "month": "month", "year": "year", "hour": "h", "minute": "min"}
 _NAMES = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_MONTHS = re.compile(rf"\b(?:from|between) ({'|'.join(_NAMES)})[a-z]* (?:to|and|until|through) ({'|'.join(_NAMES)})[a-z]*")
+_MONTHS = re.compile(
+    rf"\b(?:from|between) ({'|'.join(_NAMES)})[a-z]* (?:to|and|until|through) ({'|'.join(_NAMES)})[a-z]*"
+)
 _PERIOD = re.compile(
     r"\b(?:over|in|for|during|within|per|of|every|each|after|through)? ?(?:an?|one|the|each|every|per) "
     r"(?:full |whole |entire |single |calendar )?(?P<of>day|week|month|year|hour|minute)\b(?! (?:ago|before|earlier))"
@@ -127,7 +131,9 @@ def rates_of(paragraph: Paragraph) -> Iterator[Rate]:
         match = _PER.match(tail) or _ADVERB.search(paragraph.lead(each))
         if match is not None and match["of"] not in _NO_THINGS:
             yield Rate(each, stem_of("day" if match["of"] == "dai" else match["of"]))
-        elif (held := _HOLDS.search(before) or _EVERY.search(before) or (each.group != "unit" and _HELD.search(before))) is not None and held:
+        elif (
+            held := _HOLDS.search(before) or _EVERY.search(before) or (each.group != "unit" and _HELD.search(before))
+        ) is not None and held:
             yield Rate(each, stem_of(held["of"]))
         elif (
             _EACH.match(tail)
@@ -144,7 +150,10 @@ def periods_of(paragraph: Paragraph, quantity: Quantity) -> Iterator[Quantity]:
     if months is not None:
         count = (_NAMES.index(months[2][:3]) - _NAMES.index(months[1][:3])) % 12 + 1
         yield Quantity(months[0], begin, begin, float(count), "month", "unit", (), step=1e-9)
-    for match in (*_PERIOD.finditer(paragraph.upto(quantity)[-60:]), *_PERIOD_BEHIND.finditer(paragraph.tail(quantity))):
+    for match in (
+        *_PERIOD.finditer(paragraph.upto(quantity)[-60:]),
+        *_PERIOD_BEHIND.finditer(paragraph.tail(quantity)),
+    ):
         unit = _PERIODS.get(match["of"] or "year")
         if unit is not None:
             yield Quantity(match[0].strip(), begin, begin, 1.0, unit, "unit", (), step=1e-9)

@@ -29,7 +29,8 @@ MOST_VALUES = 5
 _LIMIT = re.compile(
     r"\b(?:top|max\w*|peak|min\w*|record|limit\w*|up to|rated|rating|least|most|between|each|respectively|than|while"
     r"|whereas|but|per cent|nominal|cruis\w*|another|further|other|before|previous\w*|then|and then|compared|against"
-    r"|first|second|last|from|range\w*|instead|again|wind|winds|gust\w*|capable|above|below|exceed\w*|breaks?|pauses?)\b"
+    r"|first|second|last|from|range\w*|instead|again|wind|winds|gust\w*|capable|above|below|exceed\w*|breaks?"
+    r"|pauses?)\b"
 )
 _LENGTHS = (("length", 1),)
 _AMPERES = re.compile(r" A(?=[ .,;)]|$)")
@@ -161,11 +162,18 @@ def rate_conversions(sentence: Sentence) -> Iterator[Finding]:
         yield finding_at("product", b, message, meant=meant, others=[a], probability=0.9)
 
 
-_BY = re.compile(r"(?:[ -](?:long|wide|deep|broad|across|in length|in width))?,? (?:(?:and )?by|x|×|and|times) (?:some )?|[x×]")
+_BY = re.compile(
+    r"(?:[ -](?:long|wide|deep|broad|across|in length|in width))?,? (?:(?:and )?by|x|×|and|times) (?:some )?|[x×]"
+)
 _LONG = re.compile(r"^ (?:long|wide|deep|broad|in (?:length|width))\b")
 _AREA = re.compile(r"\b(?:area|floor space|surface|footprint|plot)\b")
-_SO = re.compile(r"\b(?:so|its|thus|that is|that's|which is|i\.e\.|mak(?:es?|ing)|cover\w*|total\w*|giv(?:es?|ing)|for|or|all|the)\b|[(=]")
-_PART = re.compile(r"\b(?:only|of it|of which|part|half|but|each|except|without|another|other|per|about|plus a|extra of)\b")
+_SO = re.compile(
+    r"\b(?:so|its|thus|that is|that's|which is|i\.e\.|mak(?:es?|ing)|cover\w*|total\w*|giv(?:es?|ing)|for|or"
+    r"|all|the)\b|[(=]"
+)
+_PART = re.compile(
+    r"\b(?:only|of it|of which|part|half|but|each|except|without|another|other|per|about|plus a|extra of)\b"
+)
 
 
 def told_areas(paragraph: Paragraph) -> Iterator[Finding]:
