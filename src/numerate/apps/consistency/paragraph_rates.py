@@ -43,6 +43,7 @@ _TIGHT = re.compile(
     r"|that makes|therefore|thus)|=|\()(?: (?:an?|about|just|only|average|of|exactly|that|is|it))* ?[$€£]?$"
 )
 """Words right before a number that is computed from the ones before."""
+_BILL = re.compile(r"\b(?:paid|pays?|bill(?:ed)?|charged?|invoiced?|owes?|owed|cost me|cost us|earned|received)\b")
 _SIZES = frozenset(("kilo", "square metre", "hectare", "square foot", "acre"))
 _PERSON = re.compile(
     r"(?:er|or|ist|ian|ant|ee|friend|couple|man|woman|child|boy|girl|colleague|sister|brother|cousin|student|partner)$"
@@ -98,7 +99,7 @@ def paragraph_rates(paragraph: Paragraph) -> Iterator[Finding]:
                 for each in values
             ):
                 continue
-            lead = (paragraph.lead(a), paragraph.lead(r))
+            lead = (paragraph.lead(a).removeprefix(" of them"), paragraph.lead(r))
             is_near = paragraph.place(a) == paragraph.place(r)
             result = 3.0 if _RESULT.search(lead[0]) or (r.start > a.start and _RESULT.search(lead[1])) else 0.0
             if n.start > a.start and _RESULT.search(paragraph.lead(n)):
@@ -132,12 +133,15 @@ def paragraph_rates(paragraph: Paragraph) -> Iterator[Finding]:
             if result and r.group == "unit" and n.start > a.start and _FLOW.search(paragraph.lower):
                 # `35 litres a minute. Filling the 2,800-litre tank takes ...`: nothing else may count here.
                 is_together = is_closed = len(values) == 3
-            is_tight = (
-                len(triples) == 1 and _TIGHT.search(paragraph.lead(max(a, r, key=lambda each: each.start))) is not None
-            )
-            is_tight = (is_tight and paragraph.place(n) >= paragraph.place(r) - 1) or (
-                result > 0 and rate.per in _SIZES
-            )
+            is_tight = result > 0 and rate.per in _SIZES
+            if len(triples) == 1 and not is_tight:
+                last = a if a.start > r.start else r
+                # `€3 per hour. He stayed five hours and paid €18`: count and bill follow the price.
+                is_bill = r.group == "money" and r.end <= n.start < a.start and _BILL.search(lead[0]) is not None
+                is_told = (
+                    _TIGHT.search(paragraph.lead(last)) is not None and paragraph.place(n) >= paragraph.place(r) - 1
+                )
+                is_tight = is_told or (is_bill and 0 <= paragraph.place(a) - paragraph.place(r) < 2)
             if not bits and not ((fit >= 5 or is_closed) and result and (is_together or is_tight) and 0.5 < ratio < 2):
                 continue
             if wrong is r and not bits:

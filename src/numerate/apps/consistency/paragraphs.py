@@ -42,6 +42,7 @@ _GOES_ON = re.compile(
 )
 """Begins of a paragraph that goes on with the numbers of the one before."""
 _COUNTED = re.compile(r" (?:[a-z]+ )?(?:[a-z]{3,}s|people|men|women|children)\b")
+_GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+")
 _TIMES = ("year", "date", "clock", "ordinal")
 
 
@@ -88,6 +89,8 @@ class Paragraph:
     def _counts(self, quantity: Quantity, group: str) -> bool:
         """Whether what was read as a code or a name is a count: `the Conservatives 19`, `in the trial 412 women`."""
         start, end = quantity.start - self.whole.offset, quantity.end - self.whole.offset
+        if group == "other" and _GROUPED.fullmatch(quantity.text):
+            return True
         if not quantity.text.isdecimal() or quantity.value >= 1000 or self.lower[start - 1 : start] not in (" ", "("):
             return False
         if group == "other":
