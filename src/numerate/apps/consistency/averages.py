@@ -46,7 +46,7 @@ _EACH = re.compile(
 )
 _THEIR_MEAN = re.compile(r"(?: per [a-z]+)?, (?:for |giving |with |i\.e\. |so |thus )?an? (?:mean|average)(?: of)?")
 _NOT_THESE = re.compile(
-    r"\b(?:above|below|than|against|compared|while|but|exceed|season|career|record|annual|national|previous"
+    r"\b(?:weighted|above|below|than|against|compared|while|but|exceed|season|career|record|annual|national|previous"
     r"|respectively|versus|vs|per|state|world|beat|monthly|weekly|yearly|league|industry|usual|long-term)\b"
 )
 _COLON = re.compile(

@@ -53,7 +53,10 @@ _BACK = re.compile(
     r"|growth|loss))\b"
 )
 _NOT_CHANGE = re.compile(
-    r" (?:of (?:the|all|them|those|its|patients|people)|an? (?:year|month|week|day)|per|annually|each|twice|are|were)\b"
+    r" (?:(?:above|below|over|under|higher|lower|more|less)(?: than)? (?:the |an? )?(?:national|average|mean"
+    r"|usual|normal|county"
+    r"|industry|regional|global|eu|world|state|long-term|target|market)\b)| (?:of (?:the|all|them|those|its"
+    r"|patients|people)|an? (?:year|month|week|day)|per|annually|each|twice|are|were)\b"
 )
 
 

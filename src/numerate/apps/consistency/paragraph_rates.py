@@ -194,6 +194,8 @@ def _amount(rate: Rate, a: Quantity, stems: dict[int, list[str]]) -> float | Non
     """A total in the unit of the rate's upper part; None if it is something else."""
     r = rate.quantity
     if r.group == "money":
+        if r.unit == "cent" and a.unit in ("USD", "EUR", "AUD", "CAD"):
+            return 100 * a.value
         return a.value if a.group == "money" and a.unit == r.unit else None
     if r.group == "unit":
         top = (r.unit or "").partition("/")[0]

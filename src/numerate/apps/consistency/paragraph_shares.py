@@ -44,6 +44,10 @@ _STRONG = re.compile(
     r"(?:(?:^|,) or(?: (?:about|just|roughly|only))?|\bthat is|\bi\.e\."
     r"|\b(?:rate|share|proportion|percentage|turnout|majority|quota) (?:of|was|is|came to)(?: just| only)?) $"
 )
+_KNOWN_RATE = re.compile(
+    r"\b(?:response|pass|success|participation|return|completion|turnout|attendance|acceptance|approval|majority|share)\b"
+)
+_RATE = re.compile(r"\b([a-z]{4})[a-z]* (?:rate|quota|percentage|proportion)\b")
 _OF_ALL = re.compile(r"^(?:out )?(?:of|among) (?:the |all |our |its |these |those |all the )?$")
 _OTHER_SHARE = re.compile(
     r"\b(?:rose|fell|grew|up|down|increase\w*|decrease\w*|rise|drop|growth|gain|decline|more|less"
@@ -189,6 +193,7 @@ def _counted(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding
                 and not told
                 and n.end <= p.start
                 and _STRONG.search(lead)
+                and (paragraph.place(n) == paragraph.place(p) or _is_its_rate(paragraph, n, lead))
                 and 0.4 < p.value * whole.value / n.value < 2.5
             ):
                 near = 8.0
@@ -231,6 +236,12 @@ def _counted(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding
             _, real, n, whole = best
             message = f"{n.text} of {whole.text} are {plain(100 * real)} %, not {p.text}."
             yield finding_at("percent", p, message, meant=real, others=[n, whole], probability=0.88)
+
+
+def _is_its_rate(paragraph: Paragraph, n: Quantity, lead: str) -> bool:
+    """Whether a rate is told of a count: `378 survived. A survival rate of 84 %`, and no birth rate."""
+    rate = _RATE.search(lead)
+    return _KNOWN_RATE.search(lead) is not None or (rate is not None and rate[1] in paragraph.tail(n))
 
 
 def _hundredfold(p: Quantity) -> Quantity:

@@ -49,7 +49,10 @@ _PERIOD = re.compile(
     r"(?:full |whole |entire |single |calendar )?(?P<of>day|week|month|year|hour|minute)\b(?! (?:ago|before|earlier))"
     r"|\b(?:in|during|for|throughout) (?:20[012]\d|19\d\d)\b"
 )
-_PERIOD_BEHIND = re.compile(r"^(?: [a-z'’-]+){0,3}? (?:an?|per|each|every) (?P<of>day|week|month|year|hour|minute)\b")
+_PERIOD_BEHIND = re.compile(
+    r"^(?: [a-z'’-]+){0,3}? (?:an?|per|each|every|last|this|that|in an?|(?:over|in) the) (?P<of>day|week|month"
+    r"|year|hour|minute)\b"
+)
 _EACH = re.compile(r"^(?:[ -][a-z'’]+){0,3}? (?:each|apiece|a piece|a head|per head)\b")
 _RATE_BEFORE = re.compile(r"\b(?:each|every)(?: (?:of (?:which|them|the) )?[a-z]+){0,4} (?:\w+ )?$")
 UNIT_NOUNS = {
