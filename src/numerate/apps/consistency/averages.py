@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numerate.apps.documents import Document
     from numerate.apps.findings import Finding
 
-__all__ = ["Averages", "ListCounts", "Ratios"]
+__all__ = ["Averages", "ListCounts"]
 
 _VALUE = COUNT + MONEY + UNIT + PERCENT
 _Q = one(_VALUE)
@@ -44,16 +44,10 @@ _EACH = re.compile(
     rf"|a mean of|i\.e\.)(?: of)? {slot('z', COUNT + MONEY)}(?: [a-z]+){{0,2}}? (?P<each>each|apiece"
     r"|per (?P<per>[a-z]+))"
 )
+_THEIR_MEAN = re.compile(r"(?: per [a-z]+)?, (?:for |giving |with |i\.e\. |so |thus )?an? (?:mean|average)(?: of)?")
 _NOT_THESE = re.compile(
-    r"\b(?:above|below|than|against|compared|while|but|exceed|season|career|record|annual|national|previous"
+    r"\b(?:weighted|above|below|than|against|compared|while|but|exceed|season|career|record|annual|national|previous"
     r"|respectively|versus|vs|per|state|world|beat|monthly|weekly|yearly|league|industry|usual|long-term)\b"
-)
-_RATIO = re.compile(
-    r"\b(?:ratio|proportions?|mix\w*|odds|margin|split|randomi[sz]ed|allocat\w*|divided|outnumber\w*"
-    rf"|by)\b(?P<pre>{_GAP}{{0,30}}?){slot('a', COUNT)} ?(?::"
-    rf"|to) ?{slot('b', COUNT)}(?P<gap>{_GAP}{{0,20}}?(?:\(|, (?:that is|i\.e\.|or|so|giving|namely),? "
-    rf"|: ?)(?:[a-z]+ ){{0,2}}?){slot('c', COUNT + UNIT)}(?P<one>(?: [a-z'’-]+){{0,3}}?),? ?(?:and|to|vs\.?"
-    rf"|versus|,|against) ?(?:the )?{slot('d', COUNT + UNIT)}"
 )
 _COLON = re.compile(
     rf"(?P<lead>^|[a-z,] ){slot('n', COUNT + UNIT)}(?P<noun>(?: [a-z-]+){{0,2}})(?P<gap>{_GAP}{{0,50}}?)(?P"
@@ -124,12 +118,13 @@ def _mean(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
     # `4.1, 4.3 and 4.5 V`: a unit at the end holds for all.
     if len({part.unit for part in parts} - {None}) > 1 or len({part.group == "percent" for part in [*parts, z]}) > 1:
         return
+    is_theirs = _THEIR_MEAN.fullmatch(match["gap"]) is not None
     if (
-        _NOT_THESE.search(match["gap"])
+        (_NOT_THESE.search(match["gap"]) and not is_theirs)
         or match["gap"].rstrip().endswith((" age of", " age", " class average of"))
         or parts[0].before.rstrip().endswith(("between", "from"))
         or z.hedge in ("over", "under")
-        or (z.unit and parts[-1].unit not in (None, z.unit))
+        or (z.unit and parts[-1].unit is not None and not parts[-1].comparable(z))
     ):
         return
     if len(parts) < 2 or any(part.value <= 0 for part in parts) or (parts[0].unit and not parts[-1].unit):
@@ -145,7 +140,7 @@ def _mean(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
     if (
         abs(z.value - mean) <= slack
         or not low / 2 <= z.value <= high * 2
-        or (len(parts) < 3 and not low <= z.value <= high)
+        or (len(parts) < 3 and not is_theirs and not low <= z.value <= high)
     ):
         return
     if abs(z.value - statistics.median(part.value for part in parts)) <= z.half:
@@ -174,82 +169,6 @@ def _shared_out(values: list[Quantity], words: str) -> Iterator[Finding]:
         return
     message = f"{plain(max(x.value, y.value))} / {plain(min(x.value, y.value))} = {plain(real)}, not {z.text}."
     yield finding_at("average", z, message, meant=real, others=[x, y], probability=0.9)
-
-
-@rules.register("ratio")
-class Ratios(Rule):
-    """Two numbers must have the ratio that is said of them."""
-
-    title = "ratio"
-    help = "Two numbers do not have the ratio that the text gives them."
-    least = 4
-
-    def wants(self, tally: Tally, text: str) -> bool:
-        """Two values and their ratio."""
-        return tally.values > 3
-
-    def sentence(self, sentence: Sentence) -> Iterable[Finding]:
-        """Looks for a ratio and the two numbers behind it."""
-        if len(sentence.quantities) < 4:
-            return
-        for match in _RATIO.finditer(sentence.skeleton):
-            a, b, c, d = (sentence.get(match, name) for name in "abcd")
-            if min(a.value, b.value, c.value, d.value) <= 0 or not c.comparable(d) or c.hedge or d.hedge or a.hedge:
-                continue
-            real = c.value / d.value
-            given = a.value / b.value
-            near = 0.04 + (1 / c.value + 1 / d.value if c.unit is None else 0.0)
-            if any(abs(real / each - 1) <= near for each in (given, 1 / given)) or not given / 3 < real < given * 3:
-                continue
-            message = f"{c.text} and {d.text} are {plain(real)} to 1, not {a.text} to {b.text}."
-            yield finding_at("ratio", d, message, meant=c.value / given, others=[a, b, c], probability=0.9)
-            return
-        yield from _closed_ratio(sentence)
-
-
-_RATIO_OF = re.compile(
-    rf"\b(?:ratio|proportions?|relation|mix(?:ed)?|blend(?:ed)?|dilut\w+)\b(?:[^.;\ue000-\uf8ff]"
-    rf"|\.(?=\w)){{0,40}}?{slot('a', COUNT)}"
-    rf"(?: ?: ?| to |-to-){slot('b', COUNT)}"
-    rf"|{slot('a2', COUNT)}(?: ?: ?| to |-to-){slot('b2', COUNT)} (?:[a-z]+[ -])?(?:[a-z]+ )?(?:ratio|proportion"
-    rf"|mix(?:ture)?|split)\b"
-)
-_NOT_RATIO = re.compile(r"\b(?:than|respectively|from|increase\w*|rose|fell|previous\w*|national|average|odds|bets?)\b")
-
-
-def _closed_ratio(sentence: Sentence) -> Iterator[Finding]:
-    """Two numbers and their ratio, in any order: `18 girls and 12 boys, a ratio of 2:1`."""
-    skeleton = sentence.skeleton
-    match = _RATIO_OF.search(skeleton)
-    if match is None or _NOT_RATIO.search(skeleton):
-        return
-    mark = "" if match["a"] else "2"
-    a, b = sentence.get(match, f"a{mark}"), sentence.get(match, f"b{mark}")
-    others = [
-        each
-        for each in sentence.quantities
-        if each not in (a, b) and each.group not in ("year", "date", "clock", "ordinal")
-    ]
-    if len(others) == 3:
-        # The whole may stand beside its parts.
-        low, middle, high = sorted(others, key=lambda each: each.value)
-        others = [each for each in others if each is not high] if low.value + middle.value == high.value else []
-    if len(others) != 2 or not others[0].comparable(others[1]) or min(a.value, b.value) <= 0:
-        return
-    c, d = others
-    if "ratio" in (c.group, d.group) or " of " in sentence.between(c, d):
-        return
-    if min(c.value, d.value) <= 0 or any(each.hedge for each in (a, b, c, d)):
-        return
-    real, given = c.value / d.value, a.value / b.value
-    near = 0.04 + sum(each.half / each.value for each in (a, b) if each.half < 0.4)
-    near += 0.25 / c.value + 0.25 / d.value if c.unit is None else 0.5 * (c.half / c.value + d.half / d.value)
-    if any(abs(real / each - 1) <= near for each in (given, 1 / given)) or not (
-        given / 3 < real < given * 3 or 1 / given / 3 < real < 3 / given
-    ):
-        return
-    message = f"{c.text} and {d.text} are {plain(max(real, 1 / real))} to 1, not {a.text} to {b.text}."
-    yield finding_at("ratio", a, message, others=[b, c, d], probability=0.88)
 
 
 @rules.register("count")

@@ -122,7 +122,8 @@ def _rendered(style: Any, value: float) -> str:
     number = render(style, value)
     while style.family == "decimal" and style.decimals < MOST_DECIMALS:
         read = find(number)
-        if len(read) != 1 or abs(read[0].value - value) <= MOST_ROUNDING * abs(value):
+        # `3.7m` of `€3.7m` reads as metres.
+        if len(read) != 1 or read[0].unit is not None or abs(read[0].value - value) <= MOST_ROUNDING * abs(value):
             break
         style = dataclasses.replace(style, decimals=style.decimals + 1, anchor=None)
         number = render(style, value)

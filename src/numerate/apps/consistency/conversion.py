@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, rules, written_like
-from numerate.apps.consistency.loose_conversions import loose_conversions, words_and_figures
+from numerate.apps.consistency.loose_conversions import loose_conversions, told_conversions, words_and_figures
 from numerate.apps.consistency.quantities import ANY, MONEY, UNIT, one, slot
 from numerate.apps.consistency.restated import BARE, FRACTION, bare_units, fractions_and_decimals, scaled_money
 from numerate.numerals.unit_factors import converted, dimension_name, system_of
@@ -48,7 +48,8 @@ _OPEN_LIST = re.compile(rf"{one(ANY)}[ -]?(?:–|—|-|to|by|x|×|and|or|,)[ -]?
 _DIFFERENT_UNITS = {"rpm", "hp", "bbl", "nmi", "kn", "atm", "au", "ly"}
 _FIGURES = re.compile(
     r"(?:teen|ty|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|hundred|thousand"
-    r"|million) \(\$?\d[\d,.]*\)",
+    r"|million) \(\$?\d[\d,.]*\)"
+    r"|\d \((?:a|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|[a-z]+teen|[a-z]+ty)\b",
     re.IGNORECASE,
 )
 _DIFFERENCE = re.compile(
@@ -79,8 +80,9 @@ class Conversion(Rule):
     def paragraph(self, paragraph: Paragraph) -> Iterable[Finding]:
         """Compares amounts in billions with the same in millions."""
         if paragraph.tally.money > 1 and ("illion" in paragraph.lower or "bn" in paragraph.lower):
-            return scaled_money(paragraph)
-        return ()
+            yield from scaled_money(paragraph)
+        if paragraph.tally.units > 1:
+            yield from told_conversions(paragraph)
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Compares the quantities before and inside of brackets, and on both sides of `or`."""

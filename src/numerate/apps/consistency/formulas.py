@@ -22,6 +22,7 @@ __all__ = [
     "signed_sum",
     "sum_from_top",
     "sum_of",
+    "taken_from",
     "weighted",
 ]
 
@@ -133,6 +134,16 @@ def weighted(a: int, worth: float, b: int | None) -> Formula:
     def formula(values: np.ndarray, halves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         expected = worth * values[:, a] + (values[:, b] if b is not None else 0.0)
         return expected, np.where(halves[:, a] < 0.5, worth * halves[:, a], 0.0)
+
+    return formula
+
+
+def taken_from(number: float, source: int, blur: float) -> Formula:
+    """A number less a column, which may be `blur` less."""
+
+    def formula(values: np.ndarray, halves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        expected = number - values[:, source]
+        return expected - blur / 2, np.full_like(expected, blur / 2)
 
     return formula
 

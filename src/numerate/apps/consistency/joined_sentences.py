@@ -1,8 +1,13 @@
-"""Two sentences as one, where the second goes on with numbers of the first: `We asked 210 firms. Of these, 95 ...`."""
+"""Sentences in other cuts: two as one where the second goes on with numbers of the first, and clauses on their own.
+
+`We asked 210 firms. Of these, 95 ...` is read as one; `..., six from Mill Lane; it ended at half past nine` as two, and
+without numbers of a kind that occurs once, which tell something else: `€347,250 over 30 months`.
+"""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.quantities import Sentence
@@ -11,7 +16,7 @@ from numerate.apps.consistency.tally import tally_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["JOINED_RULES", "joined_sentences"]
+__all__ = ["JOINED_RULES", "joined_sentences", "of_one_kind"]
 
 JOINED_RULES = ("sum", "percent", "difference", "product", "average", "ratio")
 MOST_VALUES = 8
@@ -26,6 +31,8 @@ _GOES_ON = re.compile(
 _CAUSES = re.compile(r"\b(?:due to|driven by|attribut\w+|primarily|mainly|because|result\w* (?:from|of)|reflect\w*)\b")
 """What a change came from: the numbers behind are parts of it."""
 _ENDS = frozenset(".:;")
+_TIMES = frozenset(("year", "date", "time", "ordinal"))
+_DURATIONS = frozenset(("year", "month", "week", "d", "h", "min", "s"))
 
 
 def joined_sentences(sentences: Sequence[Sentence]) -> Iterator[Sentence]:
@@ -38,6 +45,8 @@ def joined_sentences(sentences: Sequence[Sentence]) -> Iterator[Sentence]:
         >>> [each.text for each in joined_sentences(list(sentences_of(Document(kind="text", text=text))))]
         ['We asked 210 firms, of which  95 export and 115 do not.']
     """
+    for sentence in sentences:
+        yield from _clauses(sentence)
     for index in range(1, len(sentences)):
         second = sentences[index]
         start = _GOES_ON.match(second.text)
@@ -60,3 +69,39 @@ def joined_sentences(sentences: Sequence[Sentence]) -> Iterator[Sentence]:
         joined = Sentence(text, first.offset, numerals)
         joined.cached("joined", lambda _: True)
         yield joined
+
+
+def _clauses(sentence: Sentence) -> Iterator[Sentence]:
+    """The clauses between semicolons, where some have no part of the numbers."""
+    text, start = sentence.text, 0
+    if "; " not in text or len(sentence.numerals) < 4:
+        return
+    for clause in text.split("; "):
+        begin = sentence.offset + start
+        inside = [each for each in sentence.numerals if begin <= each.start and each.end <= begin + len(clause)]
+        if 2 < len(inside) < len(sentence.numerals):
+            cut = Sentence(clause, begin, inside)
+            cut.cached("whole", lambda _: sentence)
+            yield cut
+        start += len(clause) + 2
+
+
+def of_one_kind(sentence: Sentence) -> Sentence | None:
+    """The sentence without numbers of kinds that occur once, where most are of one kind; None if there are none.
+
+    Example:
+        >>> from numerate.reading import find
+        >>> text = "Over 30 months we ask for $5,000, $3,000 for staff and $2,000 for tools."
+        >>> [each.text for each in of_one_kind(Sentence(text, 0, find(text))).quantities]
+        ['$5,000', '$3,000', '$2,000']
+    """
+    numerals = sentence.numerals
+    kinds = Counter((each.kind, each.unit) for each in numerals if each.kind not in _TIMES)
+    (most, count), *others = kinds.most_common(2) or [(("", None), 0)]
+    if not 2 < count < len(numerals) or any(number > 1 for _, number in others):
+        return None
+    if most[1] is None and any(unit not in _DURATIONS for _, unit in kinds if (_, unit) != most):
+        return None  # `of every 100 euros, 40 go to rent`
+    cut = Sentence(sentence.text, sentence.offset, [each for each in numerals if (each.kind, each.unit) == most])
+    cut.cached("whole", lambda _: sentence)
+    return cut

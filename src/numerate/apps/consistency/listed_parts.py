@@ -26,7 +26,8 @@ __all__ = ["listed_parts"]
 
 _SEPARATOR = re.compile(r",|\band\b|;|\bplus\b|\bwith\b|\bwhile\b|\+|\(")
 _OPEN = re.compile(
-    r"\b(?:than|compared|versus|vs|against|per|each|every|averag\w*|mean|median|respectively|until|rose|fell|grew|rank\w*"
+    r"\b(?:than|compared|versus|vs|against|per|each|every|averag\w*|mean|median|respectively|until|rose|fell"
+    r"|grew|rank\w*"
     r"|aged?|times|another|further|additional|also|both|if|up|down|from [\ue000-\uf8ff]|at least|record|previous\w*|for"
     r" example|such as|some|several|since|ago|approximately|ratio|except|minus|less|left|worth|priced|beat|margin|or"
     r"|e\.g|mostly|mainly|especially|notably|overlap\w*|multiple|more|about|most|between|over)\b|%|[×±=]|\betc"
@@ -40,7 +41,8 @@ _RESULTS = re.compile(r" (?:wins?|losses|loss|draws?|defeats?|ties|victories|vic
 _VERB = re.compile(
     r"^(?: (?:breaks?|broke|splits?|falls?|divides?|went|goes) (?:down )?(?:into|as|between|among|to) $)|"
     r"^ ?\((?:[a-z'’-]+ ){0,3}$|"
-    r"^(?: [a-z'’-]+){1,6}?(?: [–—-]|:|;|,| \(|,? (?:namely|i\.e\.,?|that is,?|made up of|consisting of|comprising|with"
+    r"^(?: [a-z'’-]+){1,12}?(?: [–—-]|:|;|,| \(|,? (?:namely|i\.e\.,?|that is,?|made up of|consisting of"
+    r"|comprising|with"
     r"|composed of|split into|divided into|broken down into))(?: (?:the|an?|into|of|as"
     r"|follows:))* ?(?:[a-z'’-]+ ){0,4}$"
 )
@@ -52,8 +54,10 @@ _AFTER = re.compile(
     r"|were|are|was|is|had|have|did|went|came|live|work|chose|voted|said|will)\b|(?P<noun>[a-z'’-]+))"
 )
 _OVERLAP = re.compile(
-    r"\b(?:had|have|has|having|speak\w*|spoke|owns|owned|lik\w*|play\w*|stud\w*|report\w*|us(?:e|ed|es|ing)|experienced|kn[eo]w"
-    r"|visited|read|suffered|complained|mentioned|said|cited|drank|watched|showed|received|contain\w*|with|goals?|assists?)\b"
+    r"\b(?:had|have|has|having|speak\w*|spoke|owns|owned|lik\w*|play\w*|stud\w*|report\w*|us(?:e|ed|es|ing)"
+    r"|experienced|kn[eo]w"
+    r"|visited|read|suffered|complained|mentioned|said|cited|drank|watched|showed|received|contain\w*|with"
+    r"|goals?|assists?)\b"
 )
 _OPPOSITES = (
     ("men", "women"), ("male", "female"), ("males", "females"), ("boys", "girls"), ("adults", "children"),
@@ -148,7 +152,7 @@ def listed_parts(sentence: Sentence) -> Iterator[Finding]:
             or _DOWN.match(first) is not None
             or _COLON.search(first) is not None
             or exclusive
-            or (len(parts) > 1 and _are_parallel(sentence, parts))
+            or (_are_parallel(sentence, parts) and not _are_parallel(sentence, [total, *parts]))
         )
     if not complete:
         return

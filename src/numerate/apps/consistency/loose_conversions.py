@@ -16,10 +16,11 @@ from numerate.numerals.unit_factors import converted, dimension_name, system_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from numerate.apps.consistency.paragraphs import Paragraph
     from numerate.apps.consistency.quantities import Quantity, Sentence
     from numerate.apps.findings import Finding
 
-__all__ = ["loose_conversions", "words_and_figures"]
+__all__ = ["loose_conversions", "told_conversions", "words_and_figures"]
 
 MOST_WORDS = 70
 _EQUAL = re.compile(
@@ -32,33 +33,44 @@ _APART = re.compile(
     r"|but|until|wide|long|high|deep|tall|apart|away|then|later|at|times|when|if|weigh\w*)\b|[;+×]"
 )
 _OTHER_SYSTEM = {"cal", "kcal", "nmi", "kn", "hp", "atm", "mmHg", "stone"}
+_THAT = re.compile(
+    r"(?:that|this|which|in (?:miles|metric|imperial|american) (?:terms|units|measures?),? (?:that|this|it))"
+    r"(?:['’]s| is| equals| comes to| makes| corresponds to| means| works out at)(?: (?:about|roughly|some|just|nearly"
+    r"|around|approximately|equal to|equivalent to|over|under))* "
+)
+_CLOSED = re.compile(r"(?: [A-Za-z]+){0,3}\)")
 _NOT_CHECKED = ("time", "data", "angle")
 
 
 def loose_conversions(sentence: Sentence) -> Iterator[Finding]:
     """Neighbours of one dimension in two systems of units, where words say that they are one amount."""
-    values = sentence.quantities
-    for one, other in itertools.pairwise(values):
-        if (
-            one.group != "unit"
-            or other.group != "unit"
-            or one.unit == other.unit
-            or one.unit is None
-            or other.unit is None
-        ):
-            continue
-        dimension = dimension_name(one.unit)
-        if dimension in _NOT_CHECKED or dimension != dimension_name(other.unit):
-            continue
-        if system_of(one.unit) == system_of(other.unit) and not {one.unit, other.unit} & _OTHER_SYSTEM:
-            continue
+    for one, other in itertools.pairwise(sentence.quantities):
         words = sentence.between(one, other)
-        if len(words) > MOST_WORDS or one.hedge in ("over", "under") or other.hedge in ("over", "under"):
-            continue
-        yield from _compared(one, other, words)
+        if _are_two_systems(one, other) and len(words) <= MOST_WORDS:
+            yield from _compared(one, other, words)
 
 
-def _compared(one: Quantity, other: Quantity, words: str) -> Iterator[Finding]:
+def told_conversions(paragraph: Paragraph) -> Iterator[Finding]:
+    """The same with the second in the next sentence: `The trail is 42 km long. That is about 26 miles`."""
+    for one, other in itertools.pairwise(paragraph.values):
+        is_next = paragraph.place(other) - paragraph.place(one) == 1 and _THAT.fullmatch(paragraph.upto(other))
+        if is_next and _are_two_systems(one, other):
+            yield from _compared(one, other, " is ", 6.0)
+
+
+def _are_two_systems(one: Quantity, other: Quantity) -> bool:
+    """Whether two quantities measure the same in two systems of units, and are no limits."""
+    if one.group != "unit" or other.group != "unit" or one.unit is None or other.unit is None:
+        return False
+    dimension = dimension_name(one.unit)
+    if one.unit == other.unit or dimension in _NOT_CHECKED or dimension != dimension_name(other.unit):
+        return False
+    if system_of(one.unit) == system_of(other.unit) and not {one.unit, other.unit} & _OTHER_SYSTEM:
+        return False
+    return not {one.hedge, other.hedge} & {"over", "under"}
+
+
+def _compared(one: Quantity, other: Quantity, words: str, told: float = 4.0) -> Iterator[Finding]:
     is_told = _EQUAL.search(words) is not None or words.strip(" ") in ("(", ",", "–", "—", "-")
     if not is_told or _APART.search(words):
         return
@@ -77,7 +89,7 @@ def _compared(one: Quantity, other: Quantity, words: str) -> Iterator[Finding]:
         for each in reals
     ):
         return
-    bits = 4.0 + max(slip_bits(other, round(each / (2 * other.half)) * 2 * other.half) for each in reals)
+    bits = told + max(slip_bits(other, round(each / (2 * other.half)) * 2 * other.half) for each in reals)
     bits += 3.0 if 0.8 < other.value / reals[0] < 1.25 else 0.0
     bits = max(
         bits, *(9.0 for each in reals if abs(other.value / each - 10) < 0.3 or abs(each / other.value - 10) < 0.3), 0.0
@@ -89,10 +101,14 @@ def _compared(one: Quantity, other: Quantity, words: str) -> Iterator[Finding]:
 
 
 def words_and_figures(sentence: Sentence) -> Iterator[Finding]:
-    """A number in words and the same in figures in brackets right behind it, as contracts have it."""
+    """A number in words and the same in figures in brackets right behind it, or the reverse, as contracts have it."""
     values = sentence.quantities
     for one, other in itertools.pairwise(values):
-        if not one.numerals or not other.numerals or not one.text[:1].isalpha():
+        if not one.numerals or not other.numerals:
+            continue
+        if one.numerals[0].text[:1].isdecimal() and other.numerals[0].text[:1].isalpha():
+            yield from _figures_and_words(sentence, one, other)
+        if not one.text[:1].isalpha():
             continue
         if one.value == other.value or one.value < 2 or not one.numerals[0].text[:1].isalpha():
             continue
@@ -116,3 +132,20 @@ def words_and_figures(sentence: Sentence) -> Iterator[Finding]:
                 continue
             message = f"{one.text} are {plain(one.value)}, not {other.text.strip('()')}."
             yield finding_at("conversion", other, message, meant=one.value, others=[one], probability=0.9)
+
+
+def _figures_and_words(sentence: Sentence, one: Quantity, other: Quantity) -> Iterator[Finding]:
+    """`USD 2,450,000 (two million five hundred forty thousand United States dollars)`."""
+    number = other.numerals[0]
+    gap = sentence.text[one.numerals[0].end - sentence.offset : number.start - sentence.offset]
+    if gap.strip() != "(" or not _CLOSED.match(sentence.text, number.end - sentence.offset):
+        return
+    if (
+        number.value == one.value
+        or min(one.value, number.value) < 10
+        or (one.group != "money" and one.unit != other.unit)
+    ):
+        return
+    if slip_bits(one, number.value) > 0 or (one.group == "money" and 0.2 < number.value / one.value < 5):
+        message = f"{one.text} are not {number.text}, which is {plain(number.value)}."
+        yield finding_at("conversion", other, message, meant=one.value, others=[one], probability=0.9)

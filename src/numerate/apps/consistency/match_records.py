@@ -1,4 +1,4 @@
-"""Matches played, won, drawn and lost: `played 22, won 13, drawn 4, lost 7`."""
+"""Sums of sport: `played 22, won 13, drawn 4, lost 7`, and the score of each team with those of its quarters."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
+from numerate.apps.consistency.paragraphs import slip_bits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numerate.apps.consistency.paragraphs import Paragraph
+    from numerate.apps.consistency.quantities import Quantity
     from numerate.apps.findings import Finding
 
-__all__ = ["match_records"]
+__all__ = ["line_scores", "match_records"]
 
 _UNFINISHED = re.compile(r"abandon|postpon|\bvoid|no result|unfinished|remain|\bleft\b|to play|forfeit|walkover|cancel")
 _GAMES = (
@@ -58,3 +60,36 @@ def match_records(paragraph: Paragraph) -> Iterator[Finding]:
             terms = " + ".join(plain(each.value) for each in parts)
             message = f"{terms} = {plain(whole)}, not {total.text}."
             yield finding_at("sum", total, message, meant=whole, others=parts, probability=0.88)
+
+
+_ITEM = re.compile(r" ?(?:,|-|–|/|\||;|,? and|, and) ?| ")
+_NAME = re.compile(r"([a-z][a-z.'’-]*)(?:,? (?:had|scored|got|put up|made|posted|with|won|by|the|a|on))*[ :(]+$")
+_NO_NAME = frozenset(
+    ["and", "was", "were", "had", "with", "the", "for", "from", "score", "scores", "points", "than", "by"]
+)
+
+
+def line_scores(paragraph: Paragraph) -> Iterator[Finding]:
+    """Totals by name with a list for each name: `Hawks 102, Comets 99 ... the Hawks had 24, 31, 19 and 28`."""
+    values = [each for each in paragraph.values if each.group == "plain" and each.value == int(each.value)]
+    runs: list[list[Quantity]] = []
+    for each in values:
+        if runs and _ITEM.fullmatch(paragraph.between(runs[-1][-1], each)):
+            runs[-1].append(each)
+        else:
+            runs.append([each])
+    lists, totals = {}, {}
+    for run in runs:
+        name = _NAME.search(paragraph.lead(run[0]))
+        if name is None or name[1] in _NO_NAME:
+            continue
+        (lists if len(run) > 2 else totals if len(run) == 1 else {}).setdefault(name[1], run)
+    both = [(totals[name][0], parts) for name, parts in lists.items() if name in totals]
+    for z, parts in both if len(both) > 1 else ():
+        real = sum(each.value for each in parts)
+        held = sum(total.value == sum(part.value for part in other) for total, other in both if total is not z)
+        if real == z.value or not 0.6 < z.value / real < 1.67 or not (held or slip_bits(z, real) > 4):
+            continue
+        terms = " + ".join(plain(each.value) for each in parts)
+        message = f"{terms} = {plain(real)}, not {z.text}."
+        yield finding_at("sum", z, message, meant=real, others=parts, probability=0.88)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import re
 from dataclasses import replace
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 from numerate.apps.consistency.base import finding_at, plain
 from numerate.apps.consistency.closed import blur_of
 from numerate.apps.consistency.paragraphs import NEEDED, slip_bits
+from numerate.apps.consistency.told_factors import CLAUSE, RELATED, STEMS, told_factors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,19 +34,6 @@ _BEHIND = re.compile(r"^ (?:(?P<up>more|higher|above|dearer)|(?P<down>less|fewer
 _MORE = re.compile(r"\b(?:more|higher|above|less|fewer|lower|below)\b")
 _POINTS = re.compile(r"^[ -](?:percentage[ -])?points?\b|^ (?:basis points|bps?)\b|^ ?pp\b|^ p\.p\.")
 _BASIS = re.compile(r"^ (?:basis points|bps?)\b")
-_FACTORS = {
-    "doubl": 2.0, "twofold": 2.0, "two-fold": 2.0, "tripl": 3.0, "trebl": 3.0, "threefold": 3.0,
-    "three-fold": 3.0, "quadrupl": 4.0, "fourfold": 4.0,
-    "four-fold": 4.0, "quintupl": 5.0, "fivefold": 5.0, "five-fold": 5.0, "tenfold": 10.0, "ten-fold": 10.0,
-    "halv": 0.5,
-}  # fmt: skip
-_STEMS = ("doubl", "tripl", "trebl", "fold", "quadrupl", "quintupl", "halv")
-_FACTOR = re.compile(
-    rf"\b(?P<near>(?:more than|nearly|almost|roughly|about|over|around|practically|virtually|all but"
-    rf"|not quite|just under|close to|as good as|at least"
-    rf"|less than) )?(?:[a-z]+ )?(?P<word>{'|'.join(_FACTORS)})(?:ed|ing|led)?(?![a-z])"
-)
-_FROM_TO = re.compile(r"\bfrom\b")
 _THEN_NOW = re.compile(
     r"\b(?:now|today|this (?:year|month|season|week|autumn|summer|winter|spring|quarter)|currently|to"
     r"|at|stands?|reached|against|from|compared|than|after|was|were|then|last|year|ago|before|earlier"
@@ -61,15 +48,15 @@ _CLOSED = re.compile(
     r"|drop|fall|gain|decline|cut|jump|reduction|growth|saving|loss|change|improvement) of)(?: (?:just"
     r"|only|some|almost))? $|\($|^, (?:or )?$"
 )
-_CLAUSE = re.compile(
-    r"\bwhile\b|\bwhereas\b|\bbut\b|, and\b(?! (?:is|was|were|stood|now|has|had|reached|at)\b)"
-    r"|\band (?:[a-z]+ )?by\b|\bin $|\band $"
+_BACK = re.compile(
+    r"(?:that|this|which|it|he|she|they|we|so|thus|an?|the (?:increase|rise|change|drop|fall|cut|decline|gain"
+    r"|growth|loss))\b"
 )
 _NOT_CHANGE = re.compile(
-    r" (?:of (?:the|all|them|those|its|patients|people)|an? (?:year|month|week|day)|per|annually|each|twice|are|were)\b"
-)
-_RELATED = re.compile(
-    r"\b(?:of (?:which|whom|these|them|the total)|includ\w+|per|each|worth of|out of|target|limit|margin|share)\b"
+    r" (?:(?:above|below|over|under|higher|lower|more|less)(?: than)? (?:the |an? )?(?:national|average|mean"
+    r"|usual|normal|county"
+    r"|industry|regional|global|eu|world|state|long-term|target|market)\b)| (?:of (?:the|all|them|those|its"
+    r"|patients|people)|an? (?:year|month|week|day)|per|annually|each|twice|are|were)\b"
 )
 
 
@@ -83,8 +70,8 @@ def paragraph_changes(paragraph: Paragraph) -> Iterator[Finding]:
         yield from _points(paragraph, percents)
     if percents and (_WORD.search(paragraph.lower) or _MORE.search(paragraph.lower)):
         yield from _percents(paragraph, percents)
-    if any(map(paragraph.lower.__contains__, _STEMS)):
-        yield from _factors(paragraph)
+    if any(map(paragraph.lower.__contains__, STEMS)):
+        yield from told_factors(paragraph)
 
 
 def _points(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding]:
@@ -104,7 +91,7 @@ def _points(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding]
         slack = half + near[0].half + near[1].half
         words = paragraph.between(near[0], near[1])
         last = max(near, key=lambda each: each.start)
-        if last.end <= z.start and (";" in (gap := paragraph.between(last, z)) or _CLAUSE.search(gap)):
+        if last.end <= z.start and (";" in (gap := paragraph.between(last, z)) or CLAUSE.search(gap)):
             continue
         if any(each is not z and _POINTS.match(paragraph.tail(each)) for each in paragraph.values):
             continue
@@ -114,6 +101,11 @@ def _points(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding]
             continue
         told = _THEN_NOW.search(words) is not None and (
             _WORD.search(paragraph.lead(z) + tail) is not None
+            or (
+                re.search(r"\bfrom $", paragraph.lead(near[0])) is not None
+                and words == " to "
+                and z.start > near[1].start
+            )
             or re.search(
                 r"\b(?:gap|difference|change|swing|points? (?:more|less|higher|lower|ahead|behind))\b",
                 paragraph.lead(z) + tail,
@@ -140,6 +132,7 @@ def _percents(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Findin
             if each.group in ("plain", "money", "unit")
             and each.value > 0
             and not _is_year(each)
+            and each.hedge not in ("over", "under")
             and abs(paragraph.place(each) - here) <= 1
         ]
         pairs = [
@@ -176,7 +169,7 @@ def _percents(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Findin
             words = paragraph.between(one, other)
             if (
                 _is_apart(paragraph, p, one, other)
-                or _RELATED.search(words)
+                or RELATED.search(words)
                 or len(words) > 140
                 or paragraph.place(other) - paragraph.place(one) > 1
             ):
@@ -197,17 +190,24 @@ def _percents(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Findin
             )
             told += 2.0 if len(pairs) == 1 and _CLOSED.search(paragraph.lead(p)) else 0.0
             told += 2.0 if _NOW.search(words) else 0.0
+            if here > paragraph.place(other) and not (
+                _BACK.match(paragraph.upto(p)) or paragraph.lead(p).endswith(("the ", "this ", "that "))
+            ):
+                continue  # `Wages grew by 20 %` after a sentence about prices
             told -= 1.0 if any(one is a and other is b for a, b in held) else 0.0
             low, high = sorted((one, other), key=lambda each: each.value)
             old, new = (low, high) if is_up else (high, low)
             share = abs(new.value / old.value - 1)
             factor = 1 + p.value if is_up else 1 - p.value
             hundred = replace(p, value=100 * p.value, step=200 * p.half)
-            tries = (
-                [(slip_bits(hundred, 100 * share), p, share, old, new)]
-                if abs(share - p.value) > max(3 * p.half, 0.04 * share)
-                else []
-            )
+            tries = []
+            if abs(share - p.value) > max(3 * p.half, 0.04 * share):
+                bits = slip_bits(hundred, 100 * share)
+                if abs(abs(old.value / new.value - 1) - p.value) <= p.half + 1e-9 and len(own) < 2:
+                    bits = 6.0  # the change as a share of the new value
+                elif len(pairs) == 1 and 0.3 < p.value / share < 3 and _BEHIND.match(tail):
+                    bits = max(bits, 3.0)
+                tries = [(bits, p, share, old, new)]
             if factor > 0 and len(pairs) <= 3 and len(rest) < 1:
                 # One of the two values may be the wrong one, and then it may lie on the wrong side.
                 first, second = (one, other)
@@ -238,7 +238,7 @@ def _is_apart(paragraph: Paragraph, p: Quantity, one: Quantity, other: Quantity)
     gap = (
         paragraph.between(other, p) if p.start > other.start else paragraph.between(p, one) if p.end < one.start else ""
     )
-    return _CLAUSE.search(gap) is not None
+    return CLAUSE.search(gap) is not None
 
 
 def _is_year(quantity: Quantity) -> bool:
@@ -259,79 +259,3 @@ def _holds(paragraph: Paragraph, one: Quantity, other: Quantity, p: Quantity, is
         if any(abs(each - p.value) <= blur for each in (abs(ratio - 1), ratio)):
             return True
     return False
-
-
-def _factors(paragraph: Paragraph) -> Iterator[Finding]:
-    """`has tripled in six years, from 210 to 360`."""
-    quantities = paragraph.values
-    for match in _FACTOR.finditer(paragraph.lower):
-        at = match.start() + paragraph.whole.offset
-        if match["near"] or re.match(
-            r" (?:as|the|room|time|rooms|or)\b|[- ](?:digit|figure)", paragraph.lower[match.end() : match.end() + 10]
-        ):
-            continue
-        yield from _two_times(paragraph, match, at)
-        for one, other in itertools.pairwise(quantities):
-            if other.start < at - 90 or one.start > at + 90 or (one.group, one.unit) != (other.group, other.unit):
-                continue
-            if not re.fullmatch(
-                r"(?: [a-z'’]+){0,4}(?: in (?:\d{4}"
-                r"|[a-z]+ \d{4}))?(?: [a-z'’]+){0,2},? to (?:the )?(?:[a-z']+ )?[$€£]?",
-                paragraph.between(one, other),
-            ):
-                continue
-            if (
-                not re.search(r"\bfrom (?:[a-z]+ ){0,2}[$€£]?$", paragraph.lead(one))
-                or one.value <= 0
-                or one.hedge
-                or other.hedge
-            ):
-                continue
-            ends = [at, match.end() + paragraph.whole.offset]
-            between = paragraph._cut(min(ends[1], other.end), max(one.start, at))
-            if ". " in between or ";" in between or _CLAUSE.search(between):
-                continue
-            factor = _FACTORS[match["word"]]
-            real = one.value * factor
-            if abs(other.value / real - 1) <= 0.1 or other.group == "percent":
-                continue
-            if 0.4 < other.value / real < 2.5:
-                message = f"{match[0].strip()} from {one.text} would be {plain(real)}, not {other.text}."
-                yield finding_at("percent", other, message, meant=real, others=[one], probability=0.88)
-            break
-
-
-def _two_times(paragraph: Paragraph, match: re.Match[str], at: int) -> Iterator[Finding]:
-    """`accidents have halved: there were 38 in 2021 and 29 last year`: two values, each with its time."""
-    place = next((paragraph.place(each) for each in paragraph.values if each.start > at), None)
-    values = [each for each in paragraph.values if paragraph.place(each) == place]
-    if len(values) != 2 or values[0].start < at or match["near"] or any(each.hedge for each in values):
-        return
-    one, other = values
-    words = " ".join((paragraph.lead(one), paragraph.between(one, other), paragraph.tail(other)))
-    if (
-        (one.group, one.unit) != (other.group, other.unit)
-        or one.group not in ("plain", "money", "unit")
-        or min(one.value, other.value) <= 0
-    ):
-        return
-    if (
-        len(_TIME.findall(words)) < 2
-        or paragraph.upto(one).count(".")
-        or _RELATED.search(words[len(paragraph.lead(one)) :])
-    ):
-        return
-    factor = _FACTORS[match["word"]]
-    if any(abs(ratio / factor - 1) <= 0.12 for ratio in (one.value / other.value, other.value / one.value)):
-        return
-    if 0.4 < max(one.value, other.value) / min(one.value, other.value) / max(factor, 1 / factor) < 2.5:
-        real = one.value * factor
-        message = f"{match[0].strip()} from {one.text} would be {plain(real)}, not {other.text}."
-        yield finding_at("percent", other, message, meant=real, others=[one], probability=0.85)
-
-
-_TIME = re.compile(
-    r"\b(?:in (?:\d{4}|january|february|march|april|may|june|july|august|september|october|november"
-    r"|december|spring|summer|autumn|winter)|last (?:year|month|week|season|summer|winter)|now|today"
-    r"|this (?:year|month|week|season)|then|ago|before|earlier|later)\b"
-)

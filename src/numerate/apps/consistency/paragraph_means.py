@@ -8,8 +8,8 @@ import statistics
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
-from numerate.apps.consistency.paragraph_rates import nouns_of
 from numerate.apps.consistency.paragraphs import NEEDED, slip_bits
+from numerate.apps.consistency.told_rates import nouns_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,13 +24,22 @@ _MEAN = re.compile(
     r"\b(?P<what>average|mean|median|averag(?:es|ed|ing))(?: (?!(?:annual|national"
     r"|long-term)\b)[a-z'’-]+){0,5}[ ,:(=]*$"
 )
-_MEAN_BEHIND = re.compile(r"^(?: [a-z'’-]+){0,1} (?:batting )?(?P<what>average|mean|median)\b|^ on average\b")
+_MEAN_BEHIND = re.compile(
+    r"^(?: [a-z'’-]+){0,1} (?:batting )?(?P<what>average|mean|median)\b|^(?: [a-z'’-]+){0,5}? on average\b"
+)
 _OTHER = re.compile(
     r"\b(?:than|national|annual|weighted|career|league|record|below|above|previous\w*|long-term|usual"
-    r"|class|group|team|overall|course|whole|field|industry|age|usually|we get|typical|normal|last"
+    r"|since|class|group|team|overall|course|whole|field|industry|age|usually|we get|typical|normal|last"
     r"|county|world|state|sd|deviation)\b"
 )
+_AMONG = re.compile(
+    r"\b(?:in|from|over|on|of|across|out of|for|among|off|per)(?: the| his| her| their| its| only| just| all)? $"
+)
 _SMALL = frozenset(["and", "the", "for", "after", "before", "with", "from", "then", "while", "this"])
+_BACK = re.compile(
+    r"(?:that|this|so|thus|we|which|giv|the (?:mean|median|average)\b"
+    r"|(?:her|his|its|their|our|my|at an?|with an?|the (?:[a-z]+ )?) ?(?:[a-z]+ )?(?:mean|median|average)\b)"
+)
 _ITEM = re.compile(
     r"^(?: ?,| ?;| and|, and|,? then|/|:)(?: [a-z'’-]+){0,3} ?$|^(?: [a-z°%/'’-]+){1,6}(?:,|;| and"
     r"|, and)(?: [a-z'’-]+){0,4} $|^/$"
@@ -84,11 +93,13 @@ def _of_list(paragraph: Paragraph, z: Quantity, what: str) -> Iterator[Finding]:
         bits = 5.0 + slip_bits(z, rounded) + (2.0 if len(run) > 3 else 0.0) + (2.0 if named else 0.0)
         bits += 2.0 if what == "median" else 0.0
         if paragraph.place(run[-1]) != paragraph.place(z):
-            bits -= (
-                2.0
-                if re.search(r"^(?:that|this|so|thus|we|which|giv|the (?:mean|median|average)\b)", paragraph.upto(z))
-                else 4.0
-            )
+            bits -= 2.0 if _BACK.match(paragraph.upto(z)) else 4.0
+        near = [
+            each
+            for each in paragraph.alike(z)
+            if paragraph.place(each) in (paragraph.place(run[0]), paragraph.place(z))
+        ]
+        bits += 2.0 if len(run) > 3 and len(near) == len(run) else 0.0
         if bits >= NEEDED and not z.hedge.startswith(("over", "under")):
             told = ", ".join(each.text for each in run)
             message = f"The {what} of {told} is {plain(real)}, not {z.text}."
@@ -101,8 +112,7 @@ def _lists(paragraph: Paragraph, z: Quantity) -> Iterator[list[Quantity]]:
     alike = [
         each
         for each in paragraph.values
-        if (each is not z and (each.group, each.unit) == (z.group, z.unit))
-        or (z.unit is None and each.group == "plain" and each is not z)
+        if (each is not z and (each.group, each.unit) == (z.group, z.unit)) or (each.group == "plain" and each is not z)
     ]
     run: list[Quantity] = []
     runs: list[list[Quantity]] = []
@@ -118,7 +128,12 @@ def _lists(paragraph: Paragraph, z: Quantity) -> Iterator[list[Quantity]]:
         run.append(each)
     runs.append(run)
     for some in reversed(runs):
-        if len(some) > 2 and some[-1].end <= z.start and paragraph.place(z) - paragraph.place(some[-1]) <= 1:
+        if (
+            len(some) > 2
+            and some[-1].unit == z.unit
+            and some[-1].end <= z.start
+            and paragraph.place(z) - paragraph.place(some[-1]) <= 1
+        ):
             yield some
             return
     for some in runs:
@@ -133,12 +148,16 @@ def _lists(paragraph: Paragraph, z: Quantity) -> Iterator[list[Quantity]]:
 
 
 def _of_two(paragraph: Paragraph, z: Quantity) -> Iterator[Finding]:
-    """`41 hits in 128 at-bats for a .302 average`."""
+    """`41 hits in 128 at-bats for a .302 average`; `18 matches, 45,900 spectators; the average gate was 2,550`."""
+    here = paragraph.place(z)
     counts = [
         each for each in paragraph.values
-        if each is not z and each.end <= z.start and paragraph.place(z) == paragraph.place(each) and each.value > 0
+        if each is not z and each.end <= z.start and here - paragraph.place(each) < 2 and each.value > 0
         and each.group in ("plain", "unit", "money")
     ]  # fmt: skip
+    own = [each for each in counts if paragraph.place(each) == here]
+    if 1 < len(own) < len(counts):
+        counts = own
     if not 2 <= len(counts) <= 4:
         return
     ratios = [
@@ -146,14 +165,14 @@ def _of_two(paragraph: Paragraph, z: Quantity) -> Iterator[Finding]:
         for one, other in itertools.permutations(counts, 2)
         if other.value > 1 and other.value == int(other.value)
     ]
-    if any(abs(ratio - z.value) <= max(z.slack, 0.006 * z.value) for ratio, *_ in ratios):
+    slack = z.half if z.hedge and "averag" in z.before[-16:].lower() else z.slack
+    if any(abs(ratio - z.value) <= max(slack, 0.006 * z.value) for ratio, *_ in ratios):
         return
     for ratio, one, other in ratios:
-        if not re.search(
-            r"\b(?:in|from|over|on|of|across|out of|for|among|off|per)(?: the| his| her| their| its| only"
-            r"| just| all)? $",
-            paragraph.lead(other),
-        ):
+        is_told = _AMONG.search(paragraph.lead(other)) is not None and own == counts
+        # Nothing else is told: a total of the kind of the mean, and a count of other things.
+        is_closed = len(counts) == 2 and (one.group, one.unit) == (z.group, z.unit) and other.group == "plain"
+        if not (is_told or (is_closed and one.value > 20 * other.value)):
             continue
         step = 2 * z.half
         bits = 4.0 + slip_bits(z, round(ratio / step) * step)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
 from numerate.apps.consistency.paragraphs import NEEDED, slip_bits
+from numerate.apps.consistency.told_rates import UNIT_NOUNS, Rate, nouns_of, periods_of, rates_of, stem_of
 from numerate.numerals.unit_factors import converted
 
 if TYPE_CHECKING:
@@ -17,167 +18,72 @@ if TYPE_CHECKING:
     from numerate.apps.consistency.quantities import Quantity
     from numerate.apps.findings import Finding
 
-__all__ = ["nouns_of", "paragraph_rates"]
+__all__ = ["paragraph_rates"]
 
 _CUE = re.compile(r"\b(?:per|each|every|apiece|to the|an?|in an?|the) [a-z]|s of |/|[a-z] head\b")
-_PER = re.compile(
-    r"^(?:,? (?:for|on|in|and|with))?(?:[ -](?!(?:and|or|in|on|at|from|after|before|for|was|were|is"
-    r"|are)\b)[a-z'’]+){0,2}?(?: ?/ ?|,? (?:per|an?|each|every|for each|for every|to the|to an?|in an?"
-    r"|in each|in every|for an?|the|on each|by the) )"
-    r"(?P<of>[a-z]+(?:[ -](?:kilomet\w+|met\w+|mile|foot|feet))?)"
-)
-_HELD = re.compile(
-    r"(?:\d|\b(?:two|three|four|five|six|seven|eight|nine|ten"
-    r"|twelve)) (?:[a-z]+ )?(?P<of>[a-z]{3,}s) (?:of|holding|containing) [$€£]?$"
-)
-_EACH = re.compile(r"^(?:[ -][a-z'’]+){0,3}? (?:each|apiece|a piece|a head|per head)\b")
-_RATE_BEFORE = re.compile(r"\b(?:each|every)(?: (?:of (?:which|them|the) )?[a-z]+){0,4} (?:\w+ )?$")
 _RESULT = re.compile(
     r"\b(?:total\w*|in all|altogether|amounts?|amount\w* to|com(?:es?|ing) to|came to|mak(?:es?|ing)"
     r"|made|giv(?:es?|ing)|so|thus|therefore|hence"
     r"|that is|that's|which is|i\.e\.|works? out|worked out|paid|pay|cost|costs|bill|owe\w*|charged"
-    r"|invoice\w*|earn\w*|average|averag\w+|mean|equals|sum|says|or|leaves|needs?|used|takes?|took"
+    r"|invoice\w*|gets?|receives?|seat|earn\w*|average|averag\w+|mean|equals|sum|says|or|leaves|needs?|used|takes?|took"
     r"|invoiced|carry|carries|hold|holds)\b|=|≈"
 )
 _BESIDES = re.compile(
-    r"\b(?:including|inclusive|incl|plus|extra|top speed|maximum|limit|on the motorway|delivery"
-    r"|shipping|postage|tax|tips?|fees?"
-    r"|discount|deposit|less)\b|\band (?:an?|the|\d+|breakfast|lunch|dinner|meals?|insurance) "
+    r"\b(?P<soft>delivery|shipping|postage|tax|fees?|less)\b|\b(?:including|inclusive|incl|plus|extra|top speed|maximum"
+    r"|limit|on the motorway|breaks?|pauses?|interruptions?|instead|tips?|discount|deposit)\b|\band (?:an?|the"
+    r"|\d+|breakfast|lunch|dinner|meals?|insurance) "
 )
 """Words for what a total has besides the product, and for other speeds than the mean."""
-_APART = re.compile(r"\b(?:only|of which|of them)\b|\bwith(?: [a-z'’-]+){0,5}[ (]*$")
+_APART = re.compile(r"\b(?:only|of which|of them|sold|breaks?|pauses?|instead)\b|\bwith(?: [a-z'’-]+){0,5}[ (]*$")
 _BUNDLE = re.compile(r"(?: [a-z'’-]+){0,3}? (?:for|at|cost|costs|are)(?: just| only)? [$€£]?")
 """`three jars for 18`, where one is 6.50: several may be cheaper."""
+_TIGHT = re.compile(
+    r"(?:\b(?:or|that is|that's|which is|this is|i\.e\.|on average|averag\w+|works? out at|mean|com(?:es|e"
+    r"|ing) to|came to"
+    r"|that makes|therefore|thus)|=|\()(?: (?:an?|about|just|only|average|of|exactly|that|is|it))* ?[$€£]?$"
+)
+"""Words right before a number that is computed from the ones before."""
+_BILL = re.compile(r"\b(?:paid|pays?|bill(?:ed)?|charged?|invoiced?|owes?|owed|cost me|cost us|earned|received)\b")
+_SIZES = frozenset(("kilo", "square metre", "hectare", "square foot", "acre"))
+_PERSON = re.compile(
+    r"(?:er|or|ist|ian|ant|ee|friend|couple|man|woman|child|boy|girl|colleague|sister|brother|cousin|student|partner)$"
+)
+_TIMES = frozenset(("minute", "hour", "day", "week", "month"))
 _FLOW = re.compile(r"\b(?:fill|empt|drain|pump|tap|drip|infus)\w*")
 _AVERAGE = re.compile(r"\b(?:averag\w+|mean|works? out|about)\b")
-_UNIT_NOUNS = {
-    "h": "hour", "min": "minute", "d": "day", "week": "week", "month": "month", "year": "year", "kg": "kilo",
-    "km": "kilometre", "L": "litre",
-    "m^2": "square metre", "km^2": "square kilometre", "t": "tonne", "lb": "pound", "mi": "mile", "acre": "acre",
-    "ha": "hectare", "s": "second",
-    "m": "metre", "gal": "gallon", "night": "night", "ft^2": "square foot", "mi^2": "square mile", "g": "gram",
-    "oz": "ounce",
-}  # fmt: skip
-_SAME = {
-    "kilogram": "kilo", "kilogramme": "kilo", "kg": "kilo", "hr": "hour", "h": "hour", "km": "kilometre",
-    "kilometer": "kilometre", "liter": "litre", "l": "litre",
-    "meter": "metre", "ton": "tonne", "t": "tonne", "people": "person", "men": "man", "women": "woman",
-    "children": "child", "head": "person", "guest": "person",
-    "student": "person", "pupil": "person", "visitor": "person", "square meter": "square metre",
-    "square kilometer": "square kilometre", "feet": "foot",
-    "square feet": "square foot", "yr": "year", "min": "minute", "game": "game", "match": "game", "knives": "knife",
-    "loaves": "loaf", "boxes": "box", "dozen": "dozen",
-    "participant": "person", "member": "person", "passenger": "person", "employee": "person", "resident": "person",
-    "adult": "person", "capita": "person",
-    "inhabitant": "person", "night": "night", "evening": "night",
-}  # fmt: skip
-
-
-class _Rate(NamedTuple):
-    quantity: Quantity
-    per: str
-
-
-def _stem(word: str) -> str:
-    word = word.strip()
-    if word in _SAME:
-        return _SAME[word]
-    for ending, new in (("ies", "y"), ("sses", "ss"), ("xes", "x"), ("ches", "ch"), ("shes", "sh"), ("s", "")):
-        if word.endswith(ending) and len(word) > len(ending) + 2 and not word.endswith(("ss", "us", "is")):
-            word = word[: -len(ending)] + new
-            break
-    return _SAME.get(word, word)
-
-
-def nouns_of(paragraph: Paragraph, quantity: Quantity) -> list[str]:
-    """What a number counts: the stems of the words behind it, or the name of its unit."""
-    if quantity.group == "unit" and quantity.unit in _UNIT_NOUNS:
-        return [_UNIT_NOUNS[quantity.unit]]
-    words = re.match(r"^[- ]?((?:[a-z'’-]+[ ]?){1,5})", paragraph.tail(quantity))
-    found = [_stem(each) for each in re.split(r"[ -]", words[1]) if len(each) > 2] if words else []
-    return [] if found and found[0] in ("and", "for", "plus", "with", "from", "the", "but", "then") else found
-
-
-def _rates(paragraph: Paragraph) -> Iterator[_Rate]:
-    """Numbers that are said to be for one of something: `$38 an hour`, `12 bottles to the case`, `€4 each`."""
-    for each in paragraph.values:
-        if (
-            each.value <= 0
-            or each.group not in ("plain", "money", "unit")
-            or (each.value < 3 and each.text[:1].isalpha())
-        ):
-            continue
-        if each.unit is not None and each.group == "unit" and "/" in each.unit:
-            bottom = each.unit.partition("/")[2]
-            if bottom in _UNIT_NOUNS:
-                yield _Rate(each, _UNIT_NOUNS[bottom])
-            continue
-        tail = paragraph.tail(each)
-        match = _PER.match(tail)
-        if match is not None and match["of"] not in (
-            "same",
-            "first",
-            "last",
-            "other",
-            "two",
-            "half",
-            "few",
-            "total",
-            "whole",
-            "bit",
-            "rate",
-            "and",
-            "for",
-            "plus",
-            "lot",
-            "but",
-            "with",
-            "from",
-        ):
-            yield _Rate(each, _stem(match["of"]))
-        elif (held := _HELD.search(paragraph.upto(each)[-40:])) is not None and each.group != "unit":
-            yield _Rate(each, _stem(held["of"]))
-        elif _EACH.match(tail) or _RATE_BEFORE.search(paragraph.lead(each)):
-            yield _Rate(each, "")
 
 
 def paragraph_rates(paragraph: Paragraph) -> Iterator[Finding]:
     """Totals, counts and rates that do not fit each other."""
-    if paragraph.tally.values < 3 or not _CUE.search(paragraph.lower):
+    if paragraph.tally.values < 2 or not _CUE.search(paragraph.lower):
         return
     values = paragraph.values
-    if not 3 <= len(values) <= 16:
+    if not 2 <= len(values) <= 16:
         return
-    rates = list(_rates(paragraph))
+    rates = list(rates_of(paragraph))
     if not rates:
         return
     stems = {id(each): nouns_of(paragraph, each) for each in values}
     for rate in rates:
         r = rate.quantity
         triples = []
-        for n in values:
-            if (
-                n is r
-                or n.value <= 1
-                or n.group not in ("plain", "unit")
-                or abs(paragraph.place(n) - paragraph.place(r)) > 2
-            ):
+        near = [each for each in values if each is not r and abs(paragraph.place(each) - paragraph.place(r)) <= 2]
+        for a in near:
+            if a.value <= 0 or (a.value <= r.value and a.group != "unit"):
                 continue
-            before = [_stem(each) for each in re.findall(r"[a-z]+", paragraph.lead(n, 24))[-2:]]
-            fit, count = _fit(rate, n, stems[id(n)], before)
-            if not fit:
+            whole = _amount(rate, a, stems)
+            if whole is None:
                 continue
-            for a in values:
-                if (
-                    a is n
-                    or a is r
-                    or a.value <= 0
-                    or (a.value <= r.value and a.group != "unit")
-                    or abs(paragraph.place(a) - paragraph.place(r)) > 2
-                ):
+            for n in near:
+                if n is a or n.value <= 1 or n.group not in ("plain", "unit"):
                     continue
-                whole = _amount(rate, a, stems)
-                if whole is not None:
+                before = [stem_of(each) for each in re.findall(r"[a-z]+", paragraph.lead(n, 24))[-2:]]
+                fit, count = _fit(rate, n, stems[id(n)], before)
+                if fit and count > 0.01:
+                    triples.append((fit, n, count / rate.of, a, whole))
+            for n in periods_of(paragraph, a) if rate.per in _TIMES else ():
+                fit, count = _fit(rate, n, [], [])
+                if fit and count > 1:
                     triples.append((fit, n, count, a, whole))
         if not triples or any(_is_right(r.value, r, n, count, a, whole) for _, n, count, a, whole in triples):
             continue
@@ -193,7 +99,8 @@ def paragraph_rates(paragraph: Paragraph) -> Iterator[Finding]:
                 for each in values
             ):
                 continue
-            lead = (paragraph.lead(a), paragraph.lead(r))
+            lead = (paragraph.lead(a).removeprefix(" of them"), paragraph.lead(r))
+            is_near = paragraph.place(a) == paragraph.place(r)
             result = 3.0 if _RESULT.search(lead[0]) or (r.start > a.start and _RESULT.search(lead[1])) else 0.0
             if n.start > a.start and _RESULT.search(paragraph.lead(n)):
                 result = 3.0
@@ -201,8 +108,7 @@ def paragraph_rates(paragraph: Paragraph) -> Iterator[Finding]:
             is_closed = result > 0 and len(here) == 3 and r in here and n in here
             if _APART.search(lead[0]) or (a.value < count * r.value and _BUNDLE.fullmatch(paragraph.between(n, a))):
                 continue
-            if paragraph.place(a) == paragraph.place(r) and _BESIDES.search(paragraph.around(a, r, n)):
-                continue
+            besides = list(_BESIDES.finditer(paragraph.around(a, r, n))) if is_near else []
             scale = whole / a.value
             tries = (
                 (slip_bits(a, count * r.value / scale), a, count * r.value / scale),
@@ -217,6 +123,9 @@ def paragraph_rates(paragraph: Paragraph) -> Iterator[Finding]:
                 r.group != "plain" or _AVERAGE.search(lead[1]) or abs(whole / count - round(whole / count)) < 1e-6
             )
             bits, wrong, real = max((each for each in tries if is_whole or each[1] is not r), key=lambda each: each[0])
+            # A slip in a long number is no delivery or tax.
+            if besides and (bits < 7.5 or not all(each["soft"] for each in besides)):
+                continue
             ratio = whole / (count * r.value)
             if bits < 4.0 and len({paragraph.place(each) for each in (n, a, r)}) > 1:
                 bits = 0.0  # a digit of two is no proof from one sentence to another
@@ -224,12 +133,21 @@ def paragraph_rates(paragraph: Paragraph) -> Iterator[Finding]:
             if result and r.group == "unit" and n.start > a.start and _FLOW.search(paragraph.lower):
                 # `35 litres a minute. Filling the 2,800-litre tank takes ...`: nothing else may count here.
                 is_together = is_closed = len(values) == 3
-            if not bits and not ((fit >= 5 or is_closed) and result and is_together and 0.5 < ratio < 2):
+            is_tight = result > 0 and rate.per in _SIZES
+            if len(triples) == 1 and not is_tight:
+                last = a if a.start > r.start else r
+                # `€3 per hour. He stayed five hours and paid €18`: count and bill follow the price.
+                is_bill = r.group == "money" and r.end <= n.start < a.start and _BILL.search(lead[0]) is not None
+                is_told = (
+                    _TIGHT.search(paragraph.lead(last)) is not None and paragraph.place(n) >= paragraph.place(r) - 1
+                )
+                is_tight = is_told or (is_bill and 0 <= paragraph.place(a) - paragraph.place(r) < 2)
+            if not bits and not ((fit >= 5 or is_closed) and result and (is_together or is_tight) and 0.5 < ratio < 2):
                 continue
             if wrong is r and not bits:
                 wrong, real = (a, count * r.value / scale) if a.start > r.start else (r, whole / count)
             score = (
-                fit + result + bits - math.log2(len(triples)) - (2.0 if not bits else 0.0) + (3.0 if is_closed else 0.0)
+                fit + result + bits - math.log2(len(triples)) + (0.0 if bits or is_tight else -2.0) + 3.0 * is_closed
             )
             if best is None or score > best[0]:
                 best = (score, wrong, real, n, a)
@@ -247,14 +165,14 @@ def paragraph_rates(paragraph: Paragraph) -> Iterator[Finding]:
             )
 
 
-def _fit(rate: _Rate, n: Quantity, nouns: list[str], before: list[str]) -> tuple[float, float]:
+def _fit(rate: Rate, n: Quantity, nouns: list[str], before: list[str]) -> tuple[float, float]:
     """How well a count fits what a rate is for, and the count in the unit of the rate."""
     unit = rate.quantity.unit if rate.quantity.group == "unit" else None
     if n.group == "unit":
         bottom = (
             unit.partition("/")[2]
-            if unit and "/" in unit
-            else next((u for u, name in _UNIT_NOUNS.items() if name == rate.per), None)
+            if unit and "/" in unit and rate.of == 1
+            else next((u for u, name in UNIT_NOUNS.items() if name == rate.per), None)
         )
         top = (n.unit or "").partition("/")[0]
         changed = converted(n.value, top, bottom) if bottom and top else ()
@@ -263,27 +181,36 @@ def _fit(rate: _Rate, n: Quantity, nouns: list[str], before: list[str]) -> tuple
         return 0.0, 0.0
     if rate.per and rate.per in (*nouns, *before):
         return 5.0, n.value
+    if rate.per and nouns[:1] == ["them"] and n.start > rate.quantity.end:
+        return 4.0, n.value
+    if rate.per == "person" and nouns and n.end <= rate.quantity.start and _PERSON.search(nouns[0]):
+        return 4.0, n.value
     if not rate.per and nouns and n.end <= rate.quantity.start and rate.quantity.start - n.end < 60:
         return 4.0, n.value
     return 0.0, 0.0
 
 
-def _amount(rate: _Rate, a: Quantity, stems: dict[int, list[str]]) -> float | None:
+def _amount(rate: Rate, a: Quantity, stems: dict[int, list[str]]) -> float | None:
     """A total in the unit of the rate's upper part; None if it is something else."""
     r = rate.quantity
     if r.group == "money":
+        if r.unit == "cent" and a.unit in ("USD", "EUR", "AUD", "CAD"):
+            return 100 * a.value
         return a.value if a.group == "money" and a.unit == r.unit else None
     if r.group == "unit":
         top = (r.unit or "").partition("/")[0]
         unit = (a.unit or "").partition("/")[0]
         changed = converted(a.value, unit, top) if a.group == "unit" and unit else ()
         return changed[0] if changed else None
-    if a.group not in ("plain", "unit") or (a.group == "unit" and r.group == "plain"):
-        return None
     named = [each for each in stems[id(r)] if each != rate.per]
+    if a.group == "money" and named and named[0] in a.text.lower():
+        return a.value  # `16.8 million crowns, or 70,000 crowns per head`
+    if a.group != "plain":
+        return None
     if named and stems[id(a)] and named[0] in stems[id(a)][:3]:
         return a.value
-    return a.value if (not named or named[0] in ("per", "the")) and a.value >= 2 * r.value else None
+    is_free = not named or named[0] in ("per", "the") or (not rate.per and 0 < a.start - r.end < 60)
+    return a.value if is_free and a.value >= 2 * r.value else None
 
 
 def _is_right(value: float, r: Quantity, n: Quantity, count: float, a: Quantity, whole: float) -> bool:
@@ -299,9 +226,9 @@ def _is_right(value: float, r: Quantity, n: Quantity, count: float, a: Quantity,
             else 0.0
         )
     )
-    if any(each.hedge for each in (r, a)):
+    if any(each.hedge and "averag" not in each.before[-16:].lower() for each in (r, a)):
         relative += 0.05
-    relative = max(relative, 0.003)
+    relative = max(relative, 0.02 if not n.numerals else 0.003)
     return abs(whole / (count * value) - 1) <= min(relative, 0.25) + 1e-9
 
 

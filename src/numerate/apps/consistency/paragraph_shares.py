@@ -9,9 +9,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
-from numerate.apps.consistency.closed import blur_of
 from numerate.apps.consistency.paragraphs import NEEDED, slip_bits
-from numerate.apps.consistency.told_shares import told_shares
+from numerate.apps.consistency.told_shares import told_fees, told_shares
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,6 +40,15 @@ _SHARE_CUE = re.compile(
     r"\b(?:turnout|share|rate|proportion|percentage|or|i\.e\.|about|that is|equal to|only|just|some|a"
     r"|at|is|was|were|are)\b[^.]{0,24}$|\($"
 )
+_STRONG = re.compile(
+    r"(?:(?:^|,) or(?: (?:about|just|roughly|only))?|\bthat is|\bi\.e\."
+    r"|\b(?:rate|share|proportion|percentage|turnout|majority|quota) (?:of|was|is|came to)(?: just| only)?) $"
+)
+_KNOWN_RATE = re.compile(
+    r"\b(?:response|pass|success|participation|return|completion|turnout|attendance|acceptance|approval|majority|share)\b"
+)
+_RATE = re.compile(r"\b([a-z]{4})[a-z]* (?:rate|quota|percentage|proportion)\b")
+_OF_ALL = re.compile(r"^(?:out )?(?:of|among) (?:the |all |our |its |these |those |all the )?$")
 _OTHER_SHARE = re.compile(
     r"\b(?:rose|fell|grew|up|down|increase\w*|decrease\w*|rise|drop|growth|gain|decline|more|less"
     r"|fewer|compared|points?|confidence|ci|interest|discount|off|tax|vat|below|above)\b"
@@ -48,11 +56,6 @@ _OTHER_SHARE = re.compile(
 _THAT = re.compile(
     r"\b(?:that is|that's|this is|which is|that makes|making|i\.e\.|so|equals|equal to|in other words"
     r"|corresponding to)(?: (?:about|just|only|some|a|an|roughly))* $"
-)
-_FEE = re.compile(
-    r"^(?: [a-z'’-]+){0,3}? (?:tips?|tax|vat|gst|discount|deposit|down ?payment|commission|fees?"
-    r"|surcharge|service(?: charge)?|gratuity|mark-?up|levy|rebate|duty|royalt(?:y|ies)|interest"
-    r"|premium|retainer|charge)\b[^.]{0,30}$"
 )
 _FRACTIONS = re.compile(
     r"\b(?:half|halves|thirds?|quarters?|fifths?|tenths?|eighths?|sixths?) of|\b[a-z]+ (?:in"
@@ -77,8 +80,9 @@ def paragraph_shares(paragraph: Paragraph) -> Iterator[Finding]:
     percents = [each for each in paragraph.values if each.group == "percent"] if has_percents else []
     if percents:
         yield from _rests(paragraph, percents)
+        yield from _too_many(paragraph, percents)
         yield from _counted(paragraph, percents)
-        yield from _fees(paragraph, percents)
+        yield from told_fees(paragraph, percents)
         if paragraph.tally.values > 2:
             yield from told_shares(paragraph, percents)
     if paragraph.tally.values > 2 and _may_have_fraction(lower) and _FRACTIONS.search(lower):
@@ -111,6 +115,31 @@ def _rests(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding]:
             yield finding_at("percent", z, message, meant=real, others=parts, probability=0.88)
 
 
+_ANSWERS = re.compile(
+    r"\b(?:undecided|abstain\w*|abstentions?|no opinion|not know|(?:didn|don)['’]t (?:know|care)|unsure|against"
+    r"|opposed|neutral|no answer|the others?|none|elsewhere)\b"
+)
+
+
+def _too_many(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding]:
+    """`46% were in favour, 31% against and 33% undecided`: answers of which each gave one are more than all."""
+    if len(percents) < 3 or not _ANSWERS.search(paragraph.lower):
+        return
+    for place in {paragraph.place(each) for each in percents}:
+        own = [each for each in percents if paragraph.place(each) == place]
+        if not 3 <= len(own) <= 6 or any(each.hedge or not 0 < each.value < 1 for each in own):
+            continue
+        words = paragraph.between(own[0], own[-1])
+        is_list = all(len(paragraph.between(a, b)) < 60 for a, b in itertools.pairwise(own))
+        if not is_list or _SEVERAL.search(words) or not _ANSWERS.search(words + paragraph.tail(own[-1])):
+            continue
+        over = sum(each.value for each in own) - 1
+        if sum(each.half for each in own) + 0.005 < over < min(0.35, own[-1].value):
+            z, told = own[-1], " + ".join(plain(100 * each.value) for each in own)
+            message = f"{told} = {plain(100 * (1 + over))}, which is more than 100 %."
+            yield finding_at("percent", z, message, meant=z.value - over, others=own[:-1], probability=0.86)
+
+
 def _counted(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding]:
     """`16.2 % turned out: 18,904 of the 30,889 voters`; `We had 200 replies. 75 (48 %) want ...`."""
     counts = [each for each in paragraph.values if each.group == "plain" and each.value >= 1]
@@ -129,6 +158,14 @@ def _counted(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding
                 if each.end <= n.start and each.value > n.value and paragraph.place(n) - paragraph.place(each) < 2
             ]
             pairs += [(n, wholes[-1])] if wholes else []
+    for whole, n in itertools.pairwise(counts):
+        # `Of the 450 trees planted, 378 survived`
+        if (
+            n.value < whole.value
+            and paragraph.place(n) == paragraph.place(whole)
+            and _OF_ALL.search(paragraph.upto(whole))
+        ):
+            pairs.append((n, whole))
     for p in percents:
         if p.hedge in ("over", "under"):
             continue
@@ -150,6 +187,16 @@ def _counted(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding
             if abs(paragraph.place(n) - paragraph.place(p)) > 1 or held:
                 continue
             near = 3.0 if paragraph.place(n) == paragraph.place(p) and _SHARE_CUE.search(lead) else 0.0
+            told = any(abs(n.value / whole.value - each.value) <= each.half + 1e-9 for each in percents)
+            if (
+                len(pairs) == 1
+                and not told
+                and n.end <= p.start
+                and _STRONG.search(lead)
+                and (paragraph.place(n) == paragraph.place(p) or _is_its_rate(paragraph, n, lead))
+                and 0.4 < p.value * whole.value / n.value < 2.5
+            ):
+                near = 8.0
             bits = near + slip_bits(_hundredfold(p), 100 * n.value / whole.value)
             best = max(best or (0.0,), (bits, n.value / whole.value, n, whole), key=lambda each: each[0])  # type: ignore[assignment]
         if not pairs and not held and _THAT.search(lead):
@@ -191,80 +238,15 @@ def _counted(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding
             yield finding_at("percent", p, message, meant=real, others=[n, whole], probability=0.88)
 
 
+def _is_its_rate(paragraph: Paragraph, n: Quantity, lead: str) -> bool:
+    """Whether a rate is told of a count: `378 survived. A survival rate of 84 %`, and no birth rate."""
+    rate = _RATE.search(lead)
+    return _KNOWN_RATE.search(lead) is not None or (rate is not None and rate[1] in paragraph.tail(n))
+
+
 def _hundredfold(p: Quantity) -> Quantity:
     """A percentage with the value that is written."""
     return replace(p, value=100 * p.value, step=200 * p.half)
-
-
-def _fees(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding]:
-    """`The dinner was $64.50; I added a 20 % tip ($9.90)`."""
-    for p in percents:
-        tail = paragraph.tail(p)
-        if not p.hedge and re.match(r" (?:off|discount|reduction|less|cheaper)\b", tail):
-            yield from _discount(paragraph, p)
-        if p.hedge or not _FEE.match(tail):
-            continue
-        index = paragraph.values.index(p)
-        if index + 1 >= len(paragraph.values):
-            continue
-        z = paragraph.values[index + 1]
-        bases = [each for each in paragraph.alike(z) if each.end <= p.start] + [
-            each for each in paragraph.alike(z) if each.start > z.end and paragraph.place(each) == paragraph.place(z)
-        ]
-        if z.group not in ("money", "plain") or not bases or z.hedge or len(bases) > 6:
-            continue
-        if re.search(r"\b(?:cap|maximum|max|minimum|at least|up to|capped|plus|and)\b", paragraph.between(p, z)):
-            continue
-        if any(
-            abs(z.value - each.value * share) <= blur_of(z) + share * blur_of(each) + 0.006
-            for each in bases
-            for share in (p.value, 1 - p.value, 1 + p.value, p.value / (1 + p.value), 1 / (1 - p.value or 1))
-        ):
-            continue
-        if any(
-            abs(z.value - p.value * (one.value + other.value)) <= blur_of(z) + 0.01 for one in bases for other in bases
-        ):
-            continue
-        base = bases[max((i for i, each in enumerate(bases) if each.end <= p.start), default=0)]
-        real = base.value * p.value
-        is_held = (
-            paragraph.between(p, z).rstrip().endswith("(")
-            or z.text.startswith("(")
-            or re.search(r"(?:,| of| is| was| =) $", paragraph.between(p, z))
-        )
-        bits = (5.0 if is_held else 1.0) + (3.0 if 0.6 < z.value / real < 1.7 else 0.0) + slip_bits(z, real)
-        bits -= 0.0 if is_held else math.log2(len(bases))
-        if bits >= NEEDED:
-            message = f"{p.text} of {base.text} are {plain(real)}, not {z.text.strip('()')}."
-            yield finding_at("percent", z, message, meant=real, others=[p, base], probability=0.88)
-
-
-def _discount(paragraph: Paragraph, p: Quantity) -> Iterator[Finding]:
-    """`The coat is marked $240. At 30 % off it costs $186`: the price before and the price behind."""
-    money = [each for each in paragraph.values if each.group == "money" and not each.hedge]
-    before, behind = [each for each in money if each.end <= p.start], [each for each in money if each.start >= p.end]
-    if (
-        not before
-        or not behind
-        or before[-1].unit != behind[0].unit
-        or abs(paragraph.place(behind[0]) - paragraph.place(before[-1])) > 1
-    ):
-        return
-    base, z = before[-1], behind[0]
-    real = base.value * (1 - p.value)
-    shares = (1 - p.value, p.value, 1 / (1 - p.value or 1))
-    if any(
-        abs(z.value - each.value * share) <= max(0.01 * each.value, blur_of(z)) for each in before for share in shares
-    ):
-        return
-    bits = slip_bits(z, real) + (
-        4.0
-        if re.search(r"\b(?:costs?|pay|paid|is|price|for|at|comes? to|now|only|just|so)\b", paragraph.between(p, z))
-        else 0.0
-    )
-    if bits >= NEEDED:
-        message = f"{base.text} less {p.text} are {plain(real)}, not {z.text}."
-        yield finding_at("percent", z, message, meant=real, others=[p, base], probability=0.87)
 
 
 def _fractions(paragraph: Paragraph) -> Iterator[Finding]:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
 from numerate.apps.consistency.closed import blur_of
-from numerate.apps.consistency.match_records import match_records
-from numerate.apps.consistency.paragraph_rates import nouns_of
+from numerate.apps.consistency.match_records import line_scores, match_records
 from numerate.apps.consistency.paragraphs import NEEDED, is_explained, slip_bits
+from numerate.apps.consistency.part_lists import are_listed, complements, is_one_noun, of_one_unit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,6 +46,7 @@ _TOTAL = re.compile(
     r"|grand total|sum|adds? up|added up|adding up|com(?:es?|ing) to|came to|amount\w* to|brings?|bringing|brought"
     r"|the (?:whole )?(?:bill|lot))\b)(?:[ ,:]+[a-z$€£'’-]+){0,6}[ ,:=]*$"
 )
+_IN_ALL = re.compile(r"(?:taken together|put together|together|in all|in total|altogether|all told|all in all)\b")
 _THAT = re.compile(
     r"^(?:so |thus |all )?(?:that|this|which|it|together,? (?:that|this|they)) (?:all )?(?:gives?"
     r"|makes?|made|comes?|came|brings?|brought|adds?|added|totals?|amounts?)\b"
@@ -58,9 +58,22 @@ _MADE_OF = re.compile(
 )
 _ALL = re.compile(r"(?:and |but |luckily,? |fortunately,? |happily,? )?(?:all(?: of)?(?: the| these| those)?|the) ")
 _ALL_BEHIND = re.compile(
-    r" (?:of (?:them|these|those|us)|were|was|are|have|had|will|must|made|got|went|came|took|survived|arrived|passed"
-    r"|lived|returned|finished|received|stayed|left)\b"
+    r"(?: [a-z'’-]+s| [a-z'’-]+ [a-z'’-]+s| people| men| women| children)? (?:of (?:them|these|those|us)|were|was|are"
+    r"|have|had|will|must|made|got|went|came|took|survived|arrived|passed|lived|returned|finished|received"
+    r"|stayed|left)\b"
 )
+_WHOLES = (
+    r"(?:herd|squad|fleet|team|crew|staff|cohort|sample|class|party|programme|program|package|budget|bill|invoice|haul"
+    r"|collection|order|shipment|delivery|pot|estate|portfolio|payroll|workforce|roster|stock|outlay|estimate|quote"
+    r"|project|grant|fund|purchase|load|convoy|tally|count|tab|receipt|turnout|membership|choir|payment|price tag)"
+)
+_WHOLE = re.compile(
+    rf"\b{_WHOLES} (?:of|was|is|over|for|:|came to|stood at|now stands at|runs to)(?: (?:an?|now|the|exactly))? ?$"
+    r"|\bn ?= ?$|\b(?:charged|invoiced|billed|owe[sd]?|debited|transferred|deliver(?:ed|s)|weighed in at|paid)"
+    r"(?: (?:you|us|him|her|them|me|exactly|over|the|a))* ?$"
+)
+_WHOLE_BEHIND = re.compile(rf"^[ -](?:[a-z'’-]+ )?{_WHOLES}\b")
+"""Words for a whole that do not say that it is a sum: `the £7.85m package`, `a herd of 187`, `N = 15,610`."""
 _WEAK_TOTAL = re.compile(
     r"(?:\b(?:so|thus|therefore|hence|mak(?:es?|ing)|made|giv(?:es?|ing)|gave|that is|i\.e\.|equals?"
     r"|in other words|which means|meaning|works out)|=)(?:[ ,:]+[a-z$€£'’-]+){0,5}[ ,:]*$"
@@ -69,6 +82,12 @@ _TOTAL_BEHIND = re.compile(
     r"^(?: [a-z'’-]+){0,4}? (?:in all|in total|altogether|all told|all in|combined|overall|together"
     r"|between (?:them|us)|on board|aboard)\b"
 )
+_MORE_LEAD = re.compile(
+    r"\b(?:with|including|plus|counting|after|adding) (?:the|its|his|her|their|travel|tax|vat|delivery|tips?"
+    r"|fees?|all)\b"
+)
+_MORE_TAIL = re.compile(r"^(?: [a-z'’-]+){1,2} (?:and|or) [a-z]")
+"""Words for what a total has besides the parts: `with the break`, `pupils and staff`."""
 _REST = re.compile(
     r"\b(?:the (?:(?:other|remaining|last|final) )?|an? |its |our |their )?(?:remaining"
     r"|rest(?: of [a-z ]{1,24})?|other|others|remainder"
@@ -81,54 +100,34 @@ _OF = re.compile(
     r"^(?:of (?:these|those|them|this|that|the total|which|whom)|among (?:these|them|those)"
     r"|this (?:comprises|includes|is made up)|they (?:were|are|comprise))\b"
 )
-_OPEN = re.compile(
-    r"\b(?:includ\w*|among them|among others?|such as|notably|especially|mainly|mostly|for example"
-    r"|e\.g|per|each|every|than|from"
-    r"|(?<!-)(?<!came )(?<!went )(?<!picked )(?<!broke )(?<!set )(?<!signed )(?<!turned )(?<!held )(?:up|down)"
-    r"|rose|fell|grew|averag\w*|mean|median|respectively|versus|vs|against|compared|both|also|or"
-    r"|at least|up to|more|fewer|less|further|additional"
-    r"|twice|half|double|times|ago|since|aged|between|ranking|ranked|record|previous\w*|last (?:year"
-    r"|month|season|week)|earlier|year before|target|limit|capacity"
-    r"|worth|price|rate|score|planned|expected|forecast|budget(?:ed)?|if|would|could|overlap\w*)\b|%|[×±/]"
+_SETTING = re.compile(
+    r"\b(?:at|in|across|on|over|during|within|through|throughout|for|by) (?:the |its |their |all |our )?$"
 )
-_OPEN_LEAD = re.compile(
-    r"\b(?:includ\w*|among(?: them| others?)?|such as|notably|especially|mainly|mostly|e\.g|per|than"
-    r"|from|averag\w*|at least|up to|against|compared)\b"
-)
-_SETS = [
-    tuple(each.split())
-    for each in (
-        "passengers crew", "passenger crew", "men women", "men woman", "boys girls", "adults children",
-        "males females", "male female",
-        "before after", "first second", "home away", "morning afternoon", "goals assists", "yes no", "favour against",
-        "for against", "wins losses", "won lost", "killed injured", "drivers passengers", "teachers pupils",
-        "students staff",
-        "full-time part-time", "dogs cats", "singles doubles", "upstairs downstairs", "gold silver", "online shop",
-        "domestic foreign", "domestic international", "import export", "day night", "weekdays weekends",
-        "summer winter",
-        "cash card", "labour parts", "labor parts", "labour materials", "labor materials", "hall catering",
-        "treatment control",
-        "drug placebo", "intervention control", "passed failed", "there back", "outward return", "uphill downhill",
-    )
-]  # fmt: skip
-_LIST = re.compile(r",|\band\b|;|:|–|—|\bplus\b|\bwith\b|\+|\bwhile\b|\.|\bthen\b|\bfollowed by\b")
 
 
 def paragraph_sums(paragraph: Paragraph) -> Iterator[Finding]:
     """Totals that are not the sum of the parts beside them, and rests that are not what is left."""
     if "won" in paragraph.lower or "winning" in paragraph.lower:
         yield from match_records(paragraph)
-    if paragraph.tally.values < 3 or not _has_cue(paragraph.lower) or len(paragraph.values) < 3:
+    if paragraph.tally.values > 7:
+        yield from line_scores(paragraph)
+    if paragraph.tally.values < 3 or len(paragraph.values) < 3:
         return
+    has_cue = _has_cue(paragraph.lower)
     for z in paragraph.values:
         if z.group not in ("plain", "money", "unit") or z.value <= 0 or z.hedge:
             continue
-        alike = [each for each in paragraph.alike(z) if each.value > 0]
+        alike = [each for each in of_one_unit(paragraph, z) if each.value > 0 and each.text.lower() != "one"]
         if not 2 <= len(alike) <= 14:
             continue
         if z.unit in _TIMES and any(each.unit in _TIMES and each.unit != z.unit for each in paragraph.values):
             continue  # hours and minutes are added elsewhere
+        if not has_cue and not _may_slip(z, alike):
+            continue
         best = max(_readings(paragraph, z, alike), key=lambda each: each[0], default=None)
+        fewer = [each for each in alike if not _is_setting(paragraph, each)]
+        if (best is None or best[0] < NEEDED) and 2 <= len(fewer) < len(alike):
+            best = max(_readings(paragraph, z, fewer), key=lambda each: each[0], default=None)
         if best is None or best[0] < NEEDED:
             continue
         # `All 48 were unhurt, though two ...`: those are among them.
@@ -152,6 +151,10 @@ def _readings(
     """Bits, expected value, operands and sign of each reading of a number as a total or a rest."""
     lead, tail, here = paragraph.lead(z), paragraph.tail(z), paragraph.place(z)
     cue = 6.0 if _TOTAL.search(lead) or _TOTAL_BEHIND.match(tail) else 2.5 if _WEAK_TOTAL.search(lead) else 0.0
+    if cue < 6 and _IN_ALL.match(paragraph.upto(z)):
+        cue = 6.0 if not any(paragraph.place(each) == here and each.start < z.start for each in alike) else cue
+    if cue < 3 and (_WHOLE.search(lead) or _WHOLE_BEHIND.match(tail)):
+        cue = 3.0
     before = [each for each in alike if each.end <= z.start and paragraph.place(each) >= here - 2]
     after = [each for each in alike if each.start >= z.end and paragraph.place(each) <= here + 1]
     runs = []
@@ -165,26 +168,33 @@ def _readings(
         cue = 9.0
     if len(back) > 1 and _ALL.fullmatch(paragraph.upto(z)) and _ALL_BEHIND.match(tail):
         cue = 9.0 if len(back) > 2 else 7.0
-    if cue or _is_owned(lead) or len(before) > 2:
+    if len(before) > 1:
         runs += [before[at:] for at in range(len(before) - 1) if _begins(paragraph, before, at)]
-        if len(before) > 2 and _complements(paragraph, before[-2:]) and not any(len(each) == 2 for each in runs):
+        if len(before) > 2 and complements(paragraph, before[-2:]) and not any(len(each) == 2 for each in runs):
             runs.append(before[-2:])
     opened = [_OF.match(paragraph.lead(after[0], 200)) is not None] if after else [False]
     runs += [after[:count] for count in range(2, len(after) + 1) if _ends(paragraph, after, count)]
     own = [each for each in after if paragraph.place(each) == paragraph.place(after[0])]
     for parts in runs:
         if not 2 <= len(parts) <= MOST_PARTS or not (
-            _are_listed(paragraph, parts) or _complements(paragraph, parts) == 7.0
+            are_listed(paragraph, parts) or complements(paragraph, parts) == 7.0
         ):
             continue
         real = sum(each.value for each in parts)
         if z.value <= max(each.value for each in parts) or not 0.6 < z.value / real < 1.67:
             continue
+        slip = slip_bits(z, real)
+        if parts[0].start < z.start and (
+            2 * parts[-1].value == real  # a subtotal
+            or (not cue and len(parts) == 2 and slip < 4.0 and not _is_owned(lead))
+            or (cue < 6 and (_MORE_LEAD.search(lead) or _MORE_TAIL.match(tail)))
+        ):
+            continue
         slack = blur_of(z) + 1.7 * math.sqrt(sum(blur_of(each) ** 2 for each in parts))
         if abs(real - z.value) <= slack:
             continue
         is_rest = _REST.search(paragraph.lead(parts[-1])) is not None
-        bits = cue + _complements(paragraph, parts) + (5.0 if is_rest and parts[0].start > z.start else 0.0)
+        bits = cue + complements(paragraph, parts) + (5.0 if is_rest and parts[0].start > z.start else 0.0)
         bits += 3.0 if opened[0] and parts[0] is after[0] else 0.0
         if (
             parts[0].start > z.start
@@ -194,14 +204,18 @@ def _readings(
             and not _MINUS.search(paragraph.between(z, parts[-1]) + paragraph.tail(parts[-1]))
         ):
             bits += 8.0 if len(parts) > 2 else 7.0
-        slip = slip_bits(z, real)
+        # Nothing else of this kind is told, so that the list is likely to be complete.
+        back = abs(here - paragraph.place(parts[0]))
+        is_own = parts[0].start < z.start or back == paragraph.place(parts[-1]) - here == 1
+        is_closed = slip > 0 and len(parts) == len(alike) and back < 3 and is_own
+        bits += min(len(parts) - 1.0, 3.0) + (1.0 if _is_owned(lead) else 0.0) if is_closed else 0.0
         # Without any word, the whole list and an exchange of digits are needed.
         bits += slip if bits or (slip > 8.5 and len(parts) > 2 and parts[0].start < z.start) else 0.0
-        bits += 2.0 if _is_one_noun(paragraph, z, parts) else 0.0
+        bits += 2.0 if is_one_noun(paragraph, z, parts) else 0.0
         bits -= math.log2(len(runs)) + (
-            3.0 if len(parts) == 2 and not _complements(paragraph, parts) and not is_rest else 0.0
+            3.0 if len(parts) == 2 and not complements(paragraph, parts) and not is_rest else 0.0
         )
-        far = 2.0 if _complements(paragraph, parts) and z.value > 99 else 4.0
+        far = float(back) if is_closed else 2.0 if complements(paragraph, parts) and z.value > 99 else 4.0
         bits -= far if paragraph.place(parts[0]) != here and cue < 6 and not is_rest and not opened[0] else 0.0
         yield bits, real, parts, "+"
     if (_REST.search(lead) or _REST_BEHIND.match(tail)) and before:
@@ -219,7 +233,7 @@ def _rests(
     for parts in (behind, own) if 1 < len(own) < len(behind) else (behind,):
         if not parts or len(parts) > MOST_PARTS or whole.value <= max(each.value for each in (*parts, z)):
             continue
-        if not _are_listed(paragraph, parts):
+        if not are_listed(paragraph, parts):
             continue
         real = whole.value - sum(each.value for each in parts)
         if real <= 0 or not 0.2 < z.value / real < 5:
@@ -233,10 +247,23 @@ def _rests(
         yield bits, real, [whole, *parts], "-"
 
 
-def _is_one_noun(paragraph: Paragraph, z: Quantity, parts: list[Quantity]) -> bool:
-    """Whether the total counts what its first part does: `11 points before and 17 after it, and his 27 points`."""
-    nouns = nouns_of(paragraph, z)[:1]
-    return z.unit is None and bool(nouns) and nouns == nouns_of(paragraph, parts[0])[:1]
+def _is_setting(paragraph: Paragraph, quantity: Quantity) -> bool:
+    """Whether a small number tells where or how something was and counts no part: `at the two clinics`."""
+    return quantity.value < 13 and quantity.unit is None and _SETTING.search(paragraph.lead(quantity)) is not None
+
+
+def _may_slip(z: Quantity, alike: list[Quantity]) -> bool:
+    """Whether a run of the others adds up to the value but for a slip, which is cheaper to know than their words."""
+    values = [each.value for each in alike]
+    for at in range(len(values) - 1):
+        whole = values[at]
+        for value in values[at + 1 :]:
+            whole += value
+            if whole > 1.67 * z.value:
+                break
+            if whole != z.value and whole > 0.6 * z.value and slip_bits(z, whole):
+                return True
+    return False
 
 
 def _is_owned(lead: str) -> bool:
@@ -258,33 +285,3 @@ def _ends(paragraph: Paragraph, run: list[Quantity], count: int) -> bool:
         or ")" in between
         or re.search(r", and [a-z]+ (?:were|was|are|is|had|have)\b", between) is not None
     )
-
-
-def _are_listed(paragraph: Paragraph, parts: list[Quantity]) -> bool:
-    """Whether the parts follow each other as a list does, without words that set one apart."""
-    if any(each.hedge in ("over", "under") for each in parts):
-        return False
-    for one, other in itertools.pairwise(parts):
-        words = paragraph.between(one, other)
-        if len(words) > 140 or not _LIST.search(words) or _OPEN.search(words):
-            return False
-    return not _OPEN_LEAD.search(paragraph.lead(parts[0], 30))
-
-
-def _complements(paragraph: Paragraph, parts: list[Quantity]) -> float:
-    """Bits for parts that exclude each other and leave nothing: passengers and crew, before and after."""
-    if len(parts) == 3:
-        words = " ".join(paragraph.tail(each, 24) for each in parts)
-        return (
-            7.0
-            if re.search(r"\b(?:for|favour|favor|yes|aye)\b", words) and "against" in words and "absten" in words
-            else 0.0
-        )
-    if len(parts) != 2:
-        return 0.0
-    texts = [set(re.findall(r"[a-z-]+", paragraph.tail(each, 40))) for each in parts]
-    texts[0] |= set(re.findall(r"[a-z-]+", paragraph.lead(parts[0], 24)))
-    for one, other in _SETS:
-        if (one in texts[0] and other in texts[1]) or (other in texts[0] and one in texts[1]):
-            return 6.0
-    return 0.0

@@ -36,7 +36,13 @@ MOST_VALUES = 24
 MAX_LENGTH = 3_000
 MOST_BEFORE = 300
 _BREAK = re.compile(r"\n[ \t]*\n|\n[ \t]*(?:[-*•#]|\d+[.)]) ")
+_GOES_ON = re.compile(
+    r"(?:Taken together|Together|In all|In total|Altogether|All told|All in all|In sum|Added up|Combined"
+    r"|(?:That|This|Which|It all|All this|All of this) (?:makes|gives|adds up|comes|amounts|brings))\b"
+)
+"""Begins of a paragraph that goes on with the numbers of the one before."""
 _COUNTED = re.compile(r" (?:[a-z]+ )?(?:[a-z]{3,}s|people|men|women|children)\b")
+_GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+")
 _TIMES = ("year", "date", "clock", "ordinal")
 
 
@@ -83,6 +89,8 @@ class Paragraph:
     def _counts(self, quantity: Quantity, group: str) -> bool:
         """Whether what was read as a code or a name is a count: `the Conservatives 19`, `in the trial 412 women`."""
         start, end = quantity.start - self.whole.offset, quantity.end - self.whole.offset
+        if group == "other" and _GROUPED.fullmatch(quantity.text):
+            return True
         if not quantity.text.isdecimal() or quantity.value >= 1000 or self.lower[start - 1 : start] not in (" ", "("):
             return False
         if group == "other":
@@ -155,7 +163,9 @@ def paragraphs_of(text: str, sentences: Sequence[Sentence], source: str = "", le
     for sentence in (*sentences, None):
         if group:
             end = group[-1].offset + len(group[-1].text)
-            if sentence is not None and not (has_lines and _BREAK.search(text, end, sentence.offset + 3)):
+            if sentence is not None and (
+                not (has_lines and _BREAK.search(text, end, sentence.offset + 3)) or _GOES_ON.match(sentence.text)
+            ):
                 group.append(sentence)
                 continue
             if (

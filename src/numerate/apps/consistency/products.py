@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import re
 from typing import TYPE_CHECKING
 
-from numerate.apps.consistency.base import Rule, finding_at, plain, rules
+from numerate.apps.consistency.base import Rule, plain, rules
 from numerate.apps.consistency.closed_counts import closed_product
 from numerate.apps.consistency.counted_products import counted_products
 from numerate.apps.consistency.paragraph_rates import paragraph_rates
 from numerate.apps.consistency.quantities import COUNT, MONEY, UNIT, one, slot
-from numerate.apps.consistency.unit_products import rate_conversions, unit_products
-from numerate.numerals.unit_factors import converted, dimension_name, measure_of
+from numerate.apps.consistency.sized_products import found, sized
+from numerate.apps.consistency.unit_products import rate_conversions, told_areas, unit_products
+from numerate.numerals.unit_factors import converted, measure_of
 from numerate.numerals.unit_tables import UNITS
 
 if TYPE_CHECKING:
@@ -76,9 +76,6 @@ _BOX = re.compile(
     rf"|high|in width|in length)(?:,? (?:by |and )?{slot('c', UNIT)} (?:deep|high|tall|thick|in (?:height"
     rf"|depth)))?(?P<gap>{_GAP}{{0,50}}?){slot('t', UNIT)}"
 )
-_SIZE_CUE = re.compile(
-    r"\b(?:area|or|equal|covering|covers|total\w*|volume|capacity|holds?|i\.e\b|that is|giving|which is|making)\b|\(|="
-)
 _IN = (
     rf"{slot('x', _VALUE)}(?P<thing>{_WORDS}) (?:in|for|over|during|across|within|on) (?:only |just |the |his "
     rf"|her |its |their |a total of |all |an? )*{slot('y', UNIT + COUNT)}(?P<noun>(?: [a-z]+)?)(?P<rest>(?: [a-"
@@ -118,7 +115,9 @@ class Products(Rule):
 
     def paragraph(self, paragraph: Paragraph) -> Iterable[Finding]:
         """Compares totals with rates and counts in other sentences."""
-        return paragraph_rates(paragraph)
+        yield from paragraph_rates(paragraph)
+        if paragraph.tally.units > 2 and any(map(paragraph.lower.__contains__, ("²", "m2", "square", "sq"))):
+            yield from told_areas(paragraph)
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Looks for prices, groups, areas and rates."""
@@ -144,29 +143,13 @@ class Products(Rule):
         if UNIT in skeleton and skeleton.count(UNIT) > 2:
             for pattern in (_BY, _BOX):
                 for match in pattern.finditer(skeleton):
-                    yield from _sized(sentence, match)
+                    yield from sized(sentence, match)
         if any(map(skeleton.__contains__, _RATE_WORDS)) or any("/" in (each.unit or "") for each in quantities):
             for match in _PER.finditer(skeleton):
                 yield from _per(sentence, match)
             for pattern in (_RATE, _RATE_BEFORE):
                 for match in pattern.finditer(skeleton):
                     yield from _rated(sentence, match)
-
-
-def _found(target: Quantity, expected: float, slack: float, text: str, others: list[Quantity]) -> Iterator[Finding]:
-    """A finding if the target is not the expected value, but near enough to be meant as such."""
-    if expected <= 0 or target.value <= 0 or target.hedge in ("over", "under"):
-        return
-    is_hedged = target.hedge and "averag" not in target.before[-14:]
-    slack += (
-        target.slack if is_hedged else target.half * (1.0 if target.group != "plain" or target.half != 0.5 else 0.0)
-    )
-    ratio = target.value / expected
-    is_slip = any(abs(ratio / each - 1) < 1e-6 for each in (0.01, 0.1, 10, 100)) and expected >= 20
-    if abs(target.value - expected) <= slack + 1e-9 * expected or not (0.4 < ratio < 2.5 or is_slip):
-        return
-    message = f"{text} = {plain(expected)}, not {target.text}."
-    yield finding_at("product", target, message, meant=expected, others=others, probability=0.9)
 
 
 def _priced(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
@@ -181,7 +164,7 @@ def _priced(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
         or _MORE.search(match["gap"] + tail)
     ):
         return
-    yield from _found(
+    yield from found(
         t, n.value * x.value, n.value * (x.half if x.half < 0.4 else 0.0), f"{plain(n.value)} x {x.text}", [n, x]
     )
 
@@ -207,7 +190,7 @@ def _per(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
     tail = sentence.skeleton[match.end() : match.end() + 40]
     if not _SUM_CUE.search(match["gap"]) or _MORE.search(match["gap"] + tail) or x.hedge or n.hedge:
         return
-    yield from _found(t, x.value * n.value, n.value * (x.half if x.half < 0.4 else 0.0), f"{x.text} x {n.text}", [x, n])
+    yield from found(t, x.value * n.value, n.value * (x.half if x.half < 0.4 else 0.0), f"{x.text} x {n.text}", [x, n])
 
 
 def _grouped(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
@@ -232,7 +215,7 @@ def _grouped(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
         or t.value < (m.value * scale if m.unit is not None else max(n.value, m.value))
     ):
         return
-    yield from _found(t, n.value * m.value * scale, 0.0, f"{plain(n.value)} x {m.text}", [n, m])
+    yield from found(t, n.value * m.value * scale, 0.0, f"{plain(n.value)} x {m.text}", [n, m])
 
 
 def _divided(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
@@ -249,33 +232,7 @@ def _divided(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
         or re.search(r"\b(?:each|to|or|up)\b", match["gap"])
     ):
         return
-    yield from _found(t, n.value * m.value, 0.0, f"{plain(n.value)} x {plain(m.value)}", [n, m])
-
-
-def _sized(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
-    sides = [sentence.get(match, name) for name in "abc" if match[name] is not None]
-    t = sentence.get(match, "t")
-    wanted = {2: "area", 3: "volume"}[len(sides)]
-    measures = [measure_of(each.unit or "") for each in sides]
-    size = measure_of(t.unit or "")
-    if (
-        dimension_name(t.unit or "") != wanted
-        or size is None
-        or any(dimension_name(each.unit or "") != "length" for each in sides)
-    ):
-        return
-    if not _SIZE_CUE.search(match["gap"]) or re.search(
-        r"\b(?:with|lot|site|each|than|(?<!so it )(?<!so )has an?|while|and)\b", match["gap"]
-    ):
-        return
-    expected, blur = 1.0 / size.factors[0], 0.0
-    for each, measure in zip(sides, measures, strict=True):
-        expected *= each.value * (measure.factors[0] if measure is not None else 0.0)
-        blur += (each.slack / each.value) ** 2 if each.value else 0.0
-    # Whole metres are rounded, but the sides hardly all to one side.
-    exact = 0.15 if re.search(r"\bi\.e\b|that is|=|equal|which is|making|giving", match["gap"]) else 0.6
-    slack = expected * (exact * math.sqrt(blur) + 0.012) + min(t.last_place / 2, 0.03 * expected)
-    yield from _found(t, expected, min(slack, 0.2 * expected), " x ".join(each.text for each in sides), sides)
+    yield from found(t, n.value * m.value, 0.0, f"{plain(n.value)} x {plain(m.value)}", [n, m])
 
 
 def _rated(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
@@ -293,7 +250,7 @@ def _rated(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
     if expected is None:
         return
     slack = expected * (_share(x) + _share(y) + 0.005) + (z.last_place / 2 if z.hedge else 0.0)
-    yield from _found(z, expected, slack, f"{x.text} / {y.text}", [x, y])
+    yield from found(z, expected, slack, f"{x.text} / {y.text}", [x, y])
 
 
 def _share(quantity: Quantity) -> float:

@@ -4,29 +4,24 @@ from __future__ import annotations
 
 import itertools
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from numerate.apps.consistency.formulas import (
-    Formula,
     change_of_rows,
-    changed_by,
     difference_of,
     flow_of,
     growth_of,
     growth_of_rows,
-    mean_of,
     product_of,
     quotient_of,
     running_total,
     scaled_by,
-    signed_sum,
     sum_from_top,
     sum_of,
-    weighted,
 )
+from numerate.apps.consistency.named_relations import YEAR, Candidate, known_by_name, runs
 from numerate.apps.consistency.table_numbers import header_unit
 from numerate.numerals.unit_factors import converted
 
@@ -40,27 +35,34 @@ __all__ = ["LEARN_ROWS", "Candidate", "candidates_of", "is_named", "is_span"]
 LEARN_ROWS = 2_000
 """Rows that relations are learnt from."""
 _LOW = re.compile(
-    r"\b(?:low|lower|min|minimum|from|start|begin|opened|open|opening|initial|before|born|first|departure"
+    r"\b(?:mean|median|average|avg|lowest|low|lower|min|minimum|from|start|begin|opened|open|opening|initial"
+    r"|before|born|first|departure"
     r"|founded|established)\b",
     re.IGNORECASE,
 )
 _HIGH = re.compile(
-    r"\b(?:high|upper|max|maximum|to|end|until|closed|close|closing|final|after|died|last|arrival|dissolved)\b",
+    r"\b(?:mean|median|average|avg|highest|high|upper|max|maximum|to|end|until|closed|close|closing|final|after"
+    r"|died|last|arrival|dissolved)\b",
     re.IGNORECASE,
 )
 _PAIRS = [
-    ("low", "high"), ("lower", "upper"), ("min", "max"), ("minimum", "maximum"), ("from", "to"), ("from", "until"),
+    ("low", "high"), ("lowest", "highest"), ("lowest", "max"), ("min", "highest"),
+    ("lower", "upper"), ("min", "max"), ("minimum", "maximum"), ("from", "to"), ("from", "until"),
     ("start", "end"), ("begin", "end"), ("opened", "closed"), ("open", "close"), ("born", "died"), ("first", "last"),
     ("founded", "dissolved"), ("established", "dissolved"),
+    *((low, mean) for low in ("min", "minimum", "low", "lowest") for mean in ("mean", "median", "average", "avg")),
+    *((mean, high) for high in ("max", "maximum", "high", "highest") for mean in ("mean", "median", "average", "avg")),
 ]  # fmt: skip
 _ENDS = [("initial", "final"), ("before", "after"), ("opening", "closing")]
 """Ends that have a difference, of which either may be the larger."""
 _CHANGE = re.compile(
-    r"\b(?:change|diff\w*|growth|years|duration|net|margin|delta|gd|\+/-|increase|drop|loss|gain|decrease|reduction)\b|%|Δ|±",
+    r"\b(?:change|diff\w*|growth|years|duration|net|margin|delta|gd|\+/-|increase|drop|loss|gain|decrease"
+    r"|reduction)\b|%|Δ|±",
     re.IGNORECASE,
 )
 _LENGTH = re.compile(
-    r"\b(?:years?|duration|days|months|hours|length|age|difference|diff|change|range|spread|used|consumed|taken|drop|loss|gain|decrease|reduction|rise|fall)\b",
+    r"\b(?:years?|duration|days|months|hours|length|age|difference|diff|change|range|spread|used|consumed|taken"
+    r"|drop|loss|gain|decrease|reduction|rise|fall)\b",
     re.IGNORECASE,
 )
 _GROWTH = re.compile(r"\b(?:growth|change|increase|yoy|gain|delta)\b|[+±Δ]", re.IGNORECASE)
@@ -68,21 +70,7 @@ _RUNNING = re.compile(r"\b(?:cumulative|running|accumulated|balance)\b", re.IGNO
 _LEFT = re.compile(r"\b(?:profit|net|surplus|balance|margin|result|gain)\b", re.IGNORECASE)
 _TAKEN = re.compile(r"\b(?:costs?|expenses|expenditures?|spending|outgoings)\b", re.IGNORECASE)
 _GIVEN = re.compile(r"\b(?:income|revenues?|sales|receipts|turnover)\b", re.IGNORECASE)
-_WON = re.compile(r"w|won|wins", re.IGNORECASE)
-_DRAWN = re.compile(r"d|t|drawn|draws|ties|tied", re.IGNORECASE)
-_LEAGUE = re.compile(r"pts\.?|points", re.IGNORECASE)
-_DEDUCTED = re.compile(r"deduct|penalt|bonus|adjust", re.IGNORECASE)
-_PERCENT_OF = re.compile(r"(?:%|percent|share) of (?:n ?= ?)?(\d+)\b", re.IGNORECASE)
 _TOTAL = re.compile(r"\b(?:total|so far|to date|sum|overall|ytd)\b", re.IGNORECASE)
-_MEAN = re.compile(r"\b(?:average|mean|avg\.?)\b", re.IGNORECASE)
-_STOCK_START = re.compile(
-    r"\b(?:opening|start\w*|begin\w*|initial|previous|before|old|brought forward)\b", re.IGNORECASE
-)
-_STOCK_END = re.compile(
-    r"\b(?:closing|end\w*|final|current|after|now|balance|new|carried forward|stock)\b", re.IGNORECASE
-)
-_REDUCED = re.compile(r"\b(?:discount|rebate|reduction|off|loss|waste|shrinkage)\b", re.IGNORECASE)
-_RAISED = re.compile(r"\b(?:tax|vat|markup|mark-up|surcharge|interest|margin|increase|rise|raise)\b", re.IGNORECASE)
 _IN = re.compile(
     r"(?:in|inflows?|deposits?|credits?|received|receipts|arrivals|added|additions|bought|purchases|income|joined|new"
     r"|births|hired|hires|paid in|incoming)(?: \(.*\))?",
@@ -93,29 +81,17 @@ _OUT = re.compile(
     r"|deaths|leavers|spent|shipped|used|paid out|outgoing)(?: \(.*\))?",
     re.IGNORECASE,
 )
-_YEAR = re.compile(r"\b[12]\d{3}\b")
 _COUNTED = re.compile(r"\b(?:quantity|qty|count|units|hours|pieces|number|sold|items)\b", re.IGNORECASE)
 _PRICED = re.compile(r"\b(?:price|rate|cost|fee|wage|each|per)\b", re.IGNORECASE)
 _TO_PAY = re.compile(r"\b(?:amount|total|cost|revenue|sum|sales|pay|value|charge|subtotal)\b", re.IGNORECASE)
+_AREA = re.compile(r"\barea\b", re.IGNORECASE)
+_SIDE = re.compile(r"\b(?:length|width|depth|breadth|height|long|wide)\b", re.IGNORECASE)
 _WHOLE = re.compile(
-    r"\b(?:total|sum|all|points|pts|played|p|gp|games|matches|year|amount|overall|persons|people|members|size|staff|employees|pupils|students|population|both"
+    r"\b(?:total|sum|all|points|pts|played|p|gp|games|matches|year|amount|overall|persons|people|members|size"
+    r"|staff|employees|pupils|students|population|both"
     r"|combined|households?|votes|seats|headcount|gross|balance)\b",
     re.IGNORECASE,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A relation that may hold between columns."""
-
-    kind: str
-    target: int
-    sources: tuple[int, ...]
-    text: str
-    formula: Formula
-    cost: float = 0.0
-    is_told: bool = False
-    """Whether the names of the columns say so."""
 
 
 def candidates_of(table: NumberTable, columns: list[int]) -> Iterator[Candidate]:
@@ -123,7 +99,7 @@ def candidates_of(table: NumberTable, columns: list[int]) -> Iterator[Candidate]
     name = table.header
     likely = sorted(columns, key=lambda each: (not is_named(name[each]), -each))
     for target in likely:
-        for run in _runs(columns, columns.index(target)):
+        for run in runs(columns, columns.index(target)):
             if not any(table.is_year(each) for each in run):
                 text = f"{name[target]} = {' + '.join(name[each] for each in run)}"
                 told = len(run) == len(columns) - 1 and _WHOLE.search(name[target]) is not None
@@ -136,7 +112,7 @@ def candidates_of(table: NumberTable, columns: list[int]) -> Iterator[Candidate]
                 text = f"{name[target]} = {name[a]} x {name[b]}"
                 yield Candidate("product", target, (a, b), text, product_of(a, b), is_told=told)
     yield from _down_the_rows(table, likely, columns)
-    yield from _known_by_name(table, columns)
+    yield from known_by_name(table, columns)
     for target in likely:
         for a, b in itertools.permutations([each for each in columns if each != target], 2):
             blur = 1.0 if table.is_year(a) and table.is_year(b) else 0.0
@@ -166,62 +142,6 @@ def candidates_of(table: NumberTable, columns: list[int]) -> Iterator[Candidate]
             yield Candidate("ratio", target, (a,), text, scaled_by(a, ratio), cost, known is not None)
 
 
-def _known_by_name(table: NumberTable, columns: list[int]) -> Iterator[Candidate]:
-    """Relations that only the names tell: points of a league table, means, and percentages of a number in the name."""
-    name = table.header
-    for target in columns:
-        for run in _runs(columns, columns.index(target)) if _MEAN.search(name[target]) else ():
-            text = f"{name[target]} = mean of {', '.join(name[each] for each in run)}"
-            yield Candidate("mean", target, run, text, mean_of(run), is_told=True)
-        for start in columns if _STOCK_END.search(name[target]) else ():
-            if start == target or not _STOCK_START.search(name[start]):
-                continue
-            for a, b in itertools.combinations([each for each in columns if each not in (start, target)], 2):
-                for signs in ((1, 1, -1), (1, -1, 1)):
-                    marks = [" + " if sign > 0 else " - " for sign in signs]
-                    text = f"{name[target]} = {name[start]}{marks[1]}{name[a]}{marks[2]}{name[b]}"
-                    formula = signed_sum((start, a, b), signs)
-                    yield Candidate("row-sum", target, (start, a, b), text, formula, is_told=True)
-        for percent in columns:
-            if percent == target or not table.is_percent(percent) or table.is_percent(target):
-                continue
-            sign = -1 if _REDUCED.search(name[percent]) else 1 if _RAISED.search(name[percent]) else 0
-            for source in columns if sign else ():
-                if source not in (percent, target):
-                    text = f"{name[target]} = {name[source]} {'+' if sign > 0 else '-'} {name[percent]}"
-                    yield Candidate(
-                        "product", target, (source, percent), text, changed_by(source, percent, sign), is_told=True
-                    )
-    won = [each for each in columns if _WON.fullmatch(name[each].strip())]
-    drawn = [each for each in columns if _DRAWN.fullmatch(name[each].strip())]
-    for target in columns:
-        # Points may be taken off or given as a bonus: the caption says so.
-        is_league = _LEAGUE.fullmatch(name[target].strip()) and not _DEDUCTED.search(table.document.caption)
-        if is_league and len(won) == len(drawn) == 1:
-            for worth in (3.0, 2.0):
-                text = f"{name[target]} = {worth:.0f} x {name[won[0]]} + {name[drawn[0]]}"
-                yield Candidate(
-                    "points", target, (won[0], drawn[0]), text, weighted(won[0], worth, drawn[0]), is_told=True
-                )
-        for source in columns if table.is_percent(target) else ():
-            counts = table.values[: len(table.values), source]
-            known = np.isfinite(counts)
-            known[table.total_rows] = False
-            whole = float(counts[known].sum())
-            if source != target and not table.is_percent(source) and whole > 0 and (counts[known] >= 0).all():
-                text = f"{name[target]} = 100 x {name[source]} / {whole:g}"
-                exact = weighted(source, 100 / whole, None)
-                yield Candidate("percentage", target, (source,), text, exact, -1.0, is_told=True)
-        share = _PERCENT_OF.search(name[target])
-        if share is None or float(share[1]) == 0:
-            continue
-        for source in columns:
-            if source != target and not table.is_percent(source) and not table.is_year(source):
-                text = f"{name[target]} = 100 x {name[source]} / {share[1]}"
-                exact = weighted(source, 100 / float(share[1]), None)
-                yield Candidate("percentage", target, (source,), text, exact, -1.0, is_told=True)
-
-
 def is_span(one: str, other: str, *, ordered: bool = True) -> bool:
     """Whether two columns are the begin and the end of something; `ordered`: the begin is never above the end."""
     low, high = _LOW.search(one), _HIGH.search(other)
@@ -243,7 +163,7 @@ def _is_profit(less: str, whole: str, target: str) -> bool:
 
 def _is_later(one: str, other: str) -> bool:
     """Whether two columns differ by their years: `Population 2010`, `Population 2020`."""
-    years = [_YEAR.search(each) for each in (one, other)]
+    years = [YEAR.search(each) for each in (one, other)]
     return years[0] is not None and years[1] is not None and int(years[0][0]) < int(years[1][0])
 
 
@@ -251,6 +171,8 @@ def _is_price(one: str, other: str, target: str) -> bool:
     """Whether two columns are a count and a price, and the target what is to pay."""
     counted = _COUNTED.search(one), _COUNTED.search(other)
     priced = _PRICED.search(one), _PRICED.search(other)
+    if _AREA.search(target):
+        return _SIDE.search(one) is not None and _SIDE.search(other) is not None
     return bool(_TO_PAY.search(target)) and bool((counted[0] and priced[1]) or (counted[1] and priced[0]))
 
 
@@ -305,14 +227,6 @@ def _unit_ratio(one: str, other: str) -> float | None:
         return None
     factors = converted(1.0, units[0], units[1])  # type: ignore[arg-type]
     return factors[0] if len(factors) == 1 and "°" not in f"{units}" else None
-
-
-def _runs(columns: list[int], position: int) -> Iterator[tuple[int, ...]]:
-    """Runs of two or more neighbours right before or behind a column, the longest first."""
-    for start in range(position - 1):
-        yield tuple(columns[start:position])
-    for end in range(len(columns), position + 2, -1):
-        yield tuple(columns[position + 1 : end])
 
 
 def _constant(table: NumberTable, a: int, target: int) -> float | None:

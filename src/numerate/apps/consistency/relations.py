@@ -31,7 +31,10 @@ __all__ = ["Relation", "Relations", "find_relations", "holding_rows"]
 MAX_COLUMNS = 14
 """Only the first numeric columns are compared with each other: the number of relations grows with the cube."""
 TRIALS = 256
-_LABEL = re.compile(r"^(?:rank|no\.?|pos\.?|position|#|id|number|seed|place)$", re.IGNORECASE)
+_LABEL = re.compile(
+    r"^(?:rank|no\.?|pos\.?|position|#|id|number|seed|place|stage|day|round|leg|lap|week|step|session|heat)$",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)

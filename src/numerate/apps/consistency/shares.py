@@ -72,7 +72,8 @@ _SEVERAL = re.compile(
     r"|up from|rose|fell|grew|growth|gain\w*|declin\w*|drop\w*|climb\w*|return\w*|improv\w*|"
     r"increase\w*|decrease\w*|while|whereas|but|each|accuracy|precision|recall|interest|speak\w*"
     r"|efficien\w*|rate|literacy|"
-    r"twice|another|confidence|ci\b|at least|turnout|any race|alone or|higher|lower|than)\b|\([^)]*\(|between [\ue002]"
+    r"named|mentioned|cited|twice|another|confidence|ci\b|at least|turnout|any race|alone or|higher|lower"
+    r"|than)\b|\([^)]*\(|between [\ue002]"
 )
 
 

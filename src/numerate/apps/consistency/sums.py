@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import math
 import re
 from typing import TYPE_CHECKING
 
@@ -11,12 +9,15 @@ from numerate.apps.consistency.base import Rule, finding_at, matches, plain, rul
 from numerate.apps.consistency.closed_changes import closed_stock
 from numerate.apps.consistency.closed_counts import closed_added, closed_minus, closed_rest
 from numerate.apps.consistency.closed_totals import closed_opposites, closed_total
+from numerate.apps.consistency.exclusive_parts import are_proper, exclusive, is_one_noun
 from numerate.apps.consistency.far_rests import far_rests, mixed_sums
+from numerate.apps.consistency.joined_sentences import of_one_kind
 from numerate.apps.consistency.listed_parts import listed_parts
 from numerate.apps.consistency.paragraph_sums import paragraph_sums
 from numerate.apps.consistency.parts import totals_of
 from numerate.apps.consistency.quantities import COUNT, MONEY, ORDINAL, UNIT, one, slot
 from numerate.apps.consistency.stated_results import stated_results
+from numerate.apps.consistency.sum_rounding import another_sum, has_more_parts, rounding, slack_of
 from numerate.numerals.unit_factors import converted
 
 if TYPE_CHECKING:
@@ -101,45 +102,7 @@ _AT_MOST = [
         rf"^(?:out )?(?:of|among) (?:the |these |those |all |our )?{_TOTAL}{_NOUN},? [a-z]+ [a-z]+"
         rf" {_PARTS}(?=[.;)]|$)")),
 ]  # fmt: skip
-_OPPOSITES = [
-    ("men", "women"), ("male", "female"), ("males", "females"), ("boys", "girls"), ("yes", "no"), ("alive", "dead"),
-    ("survived", "died"), ("won", "lost"), ("passed", "failed"), ("drug", "placebo"), ("correct", "wrong"),
-    ("treatment", "control"), ("positive", "negative"), ("for", "against"), ("completed", "dropped"), ("old", "new"),
-]  # fmt: skip
-_CLASSES = [
-    frozenset(some.split())
-    for some in (
-        "red blue green yellow black white brown orange purple grey gray pink",
-        "wins losses defeats draws ties", "won lost drew tied drawn",
-        "adults children seniors teenagers pensioners infants adult child", "democrats republicans independents",
-        "domestic foreign international", "public private", "urban rural", "single married divorced widowed",
-        "bachelor master doctoral undergraduate postgraduate undergraduates graduates",
-        "soldiers civilians", "killed survived", "home away", "gold silver bronze", "officers enlisted",
-        "approved rejected", "accepted rejected declined", "present absent", "employed unemployed",
-        "freshmen sophomores juniors seniors", "cars trucks buses motorcycles", "dogs cats birds horses",
-        "petrol diesel electric hybrid", "fiction nonfiction", "open closed", "paperback hardcover", "win lose draw",
-    )
-]  # fmt: skip
-"""Words of which a thing has one only."""
-# Each is at one place: `140 work in Bern and 120 in Basel`. Who speaks, owns or likes one thing may do so with another.
-_SAME_PLACE = re.compile(
-    rf"^{_Q}(?: (?:{_WORD} )??(?:works?|worked|lives?|lived|resides?|stands?|stood|are|were|was|is|lies?|lay"
-    rf"|came|comes?|went"
-    rf"|located|based|employed|born|stationed|buried|sold|built|held|seated|housed|assigned|sent|died|shipped|voted"
-    rf"|enrolled|stored|arrived|allocated|randomi[sz]ed))* (?P<how>in|at|from|for|to"
-    rf"|on)(?: the)? {_WORD}(?: {_WORD})*?,? and {_Q}(?:"
-    rf" (?:are|were"
-    rf"|work|live|went|came|voted))? (?P=how) "
-)
 _VOTED = re.compile(r"\b(?:in favou?r|for|against|yes|no)\b")
-_SLOT = re.compile("[\ue000-\ue009][\ue100-\uf8ff]")
-_PLACE = re.compile(r"(?: (?:are|were|came|come|live|lived|work|worked|is|was))? (from|in|at) ")
-_NEGATED = re.compile(r"\b(?:in|un|im|non-?|dis|ir|not )([a-z]{4,})\b")
-_ADJECTIVES = re.compile(
-    rf"{_Q} [a-z-]+(?<!s)(?:, {_Q} [a-z-]+(?<!s))*,? and {_Q} [a-z-]+(?<!s)(?P<noun> [a-z]+s)?(?: (?:jets|members))?"
-)
-_PLURAL = re.compile(r"[a-z]{3,}s\b|\bpeople\b|\bmen\b|\bwomen\b|\bchildren\b")
-_NOT_WHOLE = frozenset(("plus", "and", "with", "including", "or"))
 _NAME = re.compile(rf"([a-z]+) {one(COUNT)}")
 _REFERENCE = re.compile(
     r"\b(?:tables?|figures?|figs?\.?|sections?|chapters?|rows?|columns?|eqs?\.?|remark|lemma|theorem"
@@ -161,7 +124,6 @@ _MAY_OVERLAP = re.compile(
     r"|watched|with|named|showed)\b"
 )
 """Things that one may have or do together with another."""
-_SEX = re.compile(r"\b(?:fe)?males?|\b(?:wo)?m[ae]n\b|\bboys?\b|\bgirls?\b")
 
 
 _CLOSED = (
@@ -194,6 +156,13 @@ class Sums(Rule):
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Looks for a total with its parts before or behind it."""
+        found = list(self._found(sentence))
+        whole: Sentence | None = sentence.cached("whole", lambda _: None)
+        if not found and whole is None and (cut := of_one_kind(sentence)) is not None:
+            found, whole = list(self._found(cut)), sentence
+        return found if whole is None else [each for each in found if not _is_told(each, whole)]
+
+    def _found(self, sentence: Sentence) -> Iterable[Finding]:
         if len(sentence.quantities) < 3:
             return
         skeleton = sentence.skeleton
@@ -201,7 +170,7 @@ class Sums(Rule):
             return
         found: list[Finding] = []
         for each in totals_of(sentence):
-            if not each.certain and not _exclusive(each.named, each.head):
+            if not each.certain and not exclusive(each.named, each.head):
                 continue
             most = each.how == "most"
             if most and sum(part.value for part in each.parts) <= each.total.value:
@@ -216,7 +185,7 @@ class Sums(Rule):
         for match in matches(skeleton, _OPPOSED):
             if _VOTED.search(match[0][: match.start("parts") - match.start()]):
                 continue  # `14 voted in favour, nine against and two abstained`
-            if _exclusive(match["parts"], match[0][: match.start("parts") - match.start()]):
+            if exclusive(match["parts"], match[0][: match.start("parts") - match.start()]):
                 yield from self._equal(sentence, match)
         for match in matches(skeleton, _AT_MOST):
             yield from self._at_most(sentence, match, ", of wh" in match[0])
@@ -243,15 +212,13 @@ class Sums(Rule):
         finest = min(each.half for each in (total, *parts))
         # The slack of a part in another unit is scaled as the part is.
         scales = [(_value(part, total) or part.value) / part.value for part in parts]
-        slack = _rounding(total, [scale * _slack(part) for part, scale in zip(parts, scales, strict=True)])
+        slack = rounding(total, [scale * slack_of(part) for part, scale in zip(parts, scales, strict=True)])
         # `$12 million: $5.4 million, $2 million and ...`: beside decimals, 2 is 2.0.
         scale = 0.45 if finest < 0.2 * total.half and not any(each.hedge for each in (total, *parts)) else 1.0
         slack *= scale
         if abs(whole - total.value) <= slack or (total.hedge == "over" and whole > total.value):
             return
-        if _another_sum(sentence, total, parts, scale) or (
-            whole < total.value and _has_more_parts(sentence, len(parts))
-        ):
+        if another_sum(sentence, total, parts, scale) or (whole < total.value and has_more_parts(sentence, len(parts))):
             return
         terms = " + ".join(plain(part.value) for part in parts)
         message = f"{terms} = {plain(whole)}, not {total.text}."
@@ -260,21 +227,21 @@ class Sums(Rule):
     def _at_most(self, sentence: Sentence, match: re.Match[str], is_certain: bool) -> Iterable[Finding]:
         total, parts = sentence.get(match, "total"), sentence.within(match["parts"])
         whole = sum(part.value for part in parts)
-        if not _may_add(parts, total) or whole <= total.value + _slack(total) + sum(map(_slack, parts)):
+        if not _may_add(parts, total) or whole <= total.value + slack_of(total) + sum(map(slack_of, parts)):
             return
         if (
             total.hedge == "over"
             or (_OPEN.search(match["parts"]) and not is_certain)
-            or _another_sum(sentence, total, parts)
+            or another_sum(sentence, total, parts)
         ):
             return
         # `of the 250 employees, ...` begins a clause; `made up of 250 in loans, ...` is a part itself.
         before = sentence.skeleton[: match.start()].rstrip()
         begins = not before or before.endswith((",", ";", ":", "out", "that", "and"))
         if not is_certain and not (
-            _exclusive(match["parts"], None if begins or ";" in match[0] else "")
-            or _are_proper(sentence, parts)
-            or ("-" in match[0] and _is_one_noun(match["parts"]))
+            exclusive(match["parts"], None if begins or ";" in match[0] else "")
+            or are_proper(sentence, parts)
+            or ("-" in match[0] and is_one_noun(match["parts"]))
             or (
                 begins
                 and len(parts) > 2
@@ -287,6 +254,15 @@ class Sums(Rule):
         terms = " + ".join(plain(part.value) for part in parts)
         message = f"{terms} = {plain(whole)}, which is more than {total.text}."
         yield finding_at("sum", total, message, others=parts, expected_at_least=whole, probability=0.9)
+
+
+def _is_told(finding: Finding, whole: Sentence) -> bool:
+    """Whether numbers that were left out of a sentence fit its total, or are the sum."""
+    used = {finding.span, *((each["start"], each["end"]) for each in finding.evidence["others"])}
+    left = [each for each in whole.quantities if (each.start, each.end) not in used]
+    gap = finding.evidence["value"] - finding.evidence.get("expected", finding.evidence["value"])
+    real = finding.evidence.get("expected", finding.evidence.get("expected_at_least"))
+    return any(each.value in (real, gap, -gap) for each in left) or sum(each.value for each in left) == gap
 
 
 def _may_add(parts: Sequence[Quantity], total: Quantity, *, share_unit: bool = False) -> bool:
@@ -310,88 +286,7 @@ def _value(part: Quantity, total: Quantity) -> float | None:
     return values[0] if len(values) == 1 else None
 
 
-def _are_proper(sentence: Sentence, parts: Sequence[Quantity]) -> bool:
-    """Whether each part has a name of its own: `52 Airbus and 43 Boeing jets`, `12 Germans and 9 Swedes`."""
-    words = [sentence.text[part.end - sentence.offset :].split(None, 1)[:1] for part in parts]
-    names = {word[0].strip(".,;") for word in words if word and word[0][0].isupper()}
-    return len(names) == len(parts) > 1
-
-
-def _is_one_noun(parts: str) -> bool:
-    """Whether the parts are kinds of one thing: `six executive and five independent directors`."""
-    match = _ADJECTIVES.fullmatch(parts.strip(" ."))
-    return match is not None and match["noun"] is not None
-
-
 def _is_numbered(parts: str) -> bool:
     """Whether the parts are numbers of things: `Anthology 2 and Anthology 3`, `Tables 5 and 6`."""
     names = _NAME.findall(parts)
     return (len(names) > 1 and len(set(names)) < len(names)) or _REFERENCE.search(parts) is not None
-
-
-def _slack(quantity: Quantity) -> float:
-    """Counts are exact, unless they are hedged, or large and round."""
-    if quantity.hedge or quantity.unit is not None or quantity.half != 0.5:
-        return quantity.slack
-    if quantity.value < 1000 or quantity.last_place < 100:
-        return 0.0
-    return min(quantity.last_place / 2, 0.02 * quantity.value)
-
-
-def _another_sum(sentence: Sentence, total: Quantity, parts: Sequence[Quantity], scale: float = 1.0) -> bool:
-    """Whether other numbers of the sentence add up to the total, so that the parts were chosen wrongly."""
-    others = [each for each in sentence.quantities if each is not total and each.comparable(total) and each.value > 0]
-    if len(others) > 12:
-        return True
-    for count in range(2, len(others) + 1):
-        for some in itertools.combinations(others, count):
-            slack = scale * _rounding(total, list(map(_slack, some)))
-            if abs(sum(each.value for each in some) - total.value) <= slack:
-                return True
-    return False
-
-
-_CONTAINERS = re.compile(
-    rf"\b(?:over|in|on|across|during|for) (?:the |all |all the |its |their |his |her |these ){slot('n', COUNT + UNIT)}"
-)
-
-
-def _has_more_parts(sentence: Sentence, count: int) -> bool:
-    """Whether the sentence names more places of parts than it has parts: `340 and 410 of 1,050 over the four days`."""
-    return any(count < sentence.get(match, "n").value < 13 for match in _CONTAINERS.finditer(sentence.skeleton))
-
-
-def _rounding(total: Quantity, slacks: list[float]) -> float:
-    """How far rounding may move a sum: at worst all roundings add up, but those of many parts hardly do."""
-    return _slack(total) + min(sum(slacks), 1.7 * math.sqrt(sum(each * each for each in slacks)))
-
-
-def _is_placed(parts: str) -> bool:
-    """Whether three or more parts each are from, in or at something: a thing comes from one place only."""
-    words = _SLOT.split(parts)[1:]
-    places = [_PLACE.match(each) for each in words]
-    return len(words) > 2 and all(places) and len({each[1] for each in places if each}) == 1
-
-
-def _exclusive(parts: str, whole: str | None = None) -> bool:
-    """Whether the parts exclude each other by their words: men and women, correct and incorrect.
-
-    Args:
-        parts: The words of the parts.
-        whole: The words of the total, where it must be the sum: in `46 gold, 35 silver and 23 bronze`, 46 is a part.
-    """
-    words = set(re.findall(r"[a-z]+", parts))
-    if any(one_ in words and other in words for one_, other in _OPPOSITES):
-        return True
-    others = set(re.findall(r"[a-z]+", whole or ""))
-    if any(len(words & some) > 1 and not others & some for some in _CLASSES):
-        return True
-    if whole is None and (_SAME_PLACE.search(parts) or _is_placed(parts)):
-        return True
-    # `30 questions, 18 multiple-choice and 14 open`: adjectives of the one noun.
-    if whole and _ADJECTIVES.fullmatch(parts.strip(" .")) and _PLURAL.search(whole) and not others & _NOT_WHOLE:
-        return True
-    for match in _NEGATED.finditer(parts):
-        if match[1] not in others and (match[1] in words or match[1].rstrip("d") in words):
-            return True
-    return parts.count(" of them") == 2 and not _SEX.search(parts)

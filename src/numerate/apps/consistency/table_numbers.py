@@ -173,7 +173,7 @@ class NumberTable:
         """Rows that are named total, sum, all, ..."""
         text = [index for index in range(len(self.header)) if index not in set(self.numeric)]
         second = text[1] if 1 < len(text) < 4 else None  # `Equipment,Subtotal,33050`
-        return [
+        found = [
             row
             for row, (label, cells) in enumerate(zip(self.labels, self.document.rows, strict=True))
             if len(label) < 60
@@ -182,6 +182,14 @@ class NumberTable:
                 or (second is not None and second < len(cells) and _SUBTOTAL.fullmatch(cells[second].strip()))
             )
         ]
+        return found or ([len(self.values) - 1] if self._ends_with_whole() else [])
+
+    def _ends_with_whole(self) -> bool:
+        """Whether the last row is 100 % and those above are its parts, whatever it is called: `Valid votes`."""
+        if len(self.values) < 4:
+            return False
+        columns = [index for index in self.numeric if self.is_percent(index) and self.values[-1, index] == 100]
+        return any(abs(float(np.nansum(self.values[:-1, index])) - 100) < 0.6 for index in columns)
 
     @cached_property
     def odd_rows(self) -> list[int]:

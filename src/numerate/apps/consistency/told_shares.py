@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from numerate.apps.consistency.quantities import Quantity
     from numerate.apps.findings import Finding
 
-__all__ = ["told_shares"]
+__all__ = ["told_fees", "told_shares"]
 
 _BECOMES = re.compile(
     r"(?: [a-z'’-]+){0,5}?,? (?:(?:will |would |now |then |therefore |thus |so )*(?:"
@@ -118,3 +119,81 @@ def _beside(paragraph: Paragraph, p: Quantity) -> Iterator[Finding]:
         if bits >= NEEDED:
             message = f"{p.text} of {base.text} are {plain(real)}, not {z.text.strip('()')}."
             yield finding_at("percent", z, message, meant=real, others=[p, base], probability=0.86)
+
+
+_FEE_BEHIND = re.compile(
+    r"^(?: [a-z'’-]+){0,3}? (?:tips?|tax|vat|gst|discount|deposit|down ?payment|commission|fees?"
+    r"|surcharge|service(?: charge)?|gratuity|mark-?up|levy|rebate|duty|royalt(?:y|ies)|interest"
+    r"|premium|retainer|charge)\b[^.]{0,30}$"
+)
+
+
+def told_fees(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding]:
+    """`The dinner was $64.50; I added a 20 % tip ($9.90)`."""
+    for p in percents:
+        tail = paragraph.tail(p)
+        if not p.hedge and re.match(r" (?:off|discount|reduction|less|cheaper)\b", tail):
+            yield from _discount(paragraph, p)
+        if p.hedge or not _FEE_BEHIND.match(tail):
+            continue
+        index = paragraph.values.index(p)
+        if index + 1 >= len(paragraph.values):
+            continue
+        z = paragraph.values[index + 1]
+        bases = [each for each in paragraph.alike(z) if each.end <= p.start] + [
+            each for each in paragraph.alike(z) if each.start > z.end and paragraph.place(each) == paragraph.place(z)
+        ]
+        if z.group not in ("money", "plain") or not bases or z.hedge or len(bases) > 6:
+            continue
+        if re.search(r"\b(?:cap|maximum|max|minimum|at least|up to|capped|plus|and)\b", paragraph.between(p, z)):
+            continue
+        if any(
+            abs(z.value - each.value * share) <= blur_of(z) + share * blur_of(each) + 0.006
+            for each in bases
+            for share in (p.value, 1 - p.value, 1 + p.value, p.value / (1 + p.value), 1 / (1 - p.value or 1))
+        ):
+            continue
+        if any(
+            abs(z.value - p.value * (one.value + other.value)) <= blur_of(z) + 0.01 for one in bases for other in bases
+        ):
+            continue
+        base = bases[max((i for i, each in enumerate(bases) if each.end <= p.start), default=0)]
+        real = base.value * p.value
+        is_held = (
+            paragraph.between(p, z).rstrip().endswith("(")
+            or z.text.startswith("(")
+            or re.search(r"(?:,| of| is| was| =) $", paragraph.between(p, z))
+        )
+        bits = (5.0 if is_held else 1.0) + (3.0 if 0.6 < z.value / real < 1.7 else 0.0) + slip_bits(z, real)
+        bits -= 0.0 if is_held else math.log2(len(bases))
+        if bits >= NEEDED:
+            message = f"{p.text} of {base.text} are {plain(real)}, not {z.text.strip('()')}."
+            yield finding_at("percent", z, message, meant=real, others=[p, base], probability=0.88)
+
+
+def _discount(paragraph: Paragraph, p: Quantity) -> Iterator[Finding]:
+    """`The coat is marked $240. At 30 % off it costs $186`: the price before and the price behind."""
+    money = [each for each in paragraph.values if each.group == "money" and not each.hedge]
+    before, behind = [each for each in money if each.end <= p.start], [each for each in money if each.start >= p.end]
+    if (
+        not before
+        or not behind
+        or before[-1].unit != behind[0].unit
+        or abs(paragraph.place(behind[0]) - paragraph.place(before[-1])) > 1
+    ):
+        return
+    base, z = before[-1], behind[0]
+    real = base.value * (1 - p.value)
+    shares = (1 - p.value, p.value, 1 / (1 - p.value or 1))
+    if any(
+        abs(z.value - each.value * share) <= max(0.01 * each.value, blur_of(z)) for each in before for share in shares
+    ):
+        return
+    bits = slip_bits(z, real) + (
+        4.0
+        if re.search(r"\b(?:costs?|pay|paid|is|price|for|at|comes? to|now|only|just|so)\b", paragraph.between(p, z))
+        else 0.0
+    )
+    if bits >= NEEDED:
+        message = f"{base.text} less {p.text} are {plain(real)}, not {z.text}."
+        yield finding_at("percent", z, message, meant=real, others=[p, base], probability=0.87)

@@ -11,23 +11,26 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
+from numerate.apps.consistency.paragraphs import NEEDED, slip_bits
 from numerate.apps.consistency.quantities import COUNT, MONEY, UNIT, slot
-from numerate.numerals.unit_factors import converted, measure_of
+from numerate.numerals.unit_factors import converted, dimension_name, measure_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from numerate.apps.consistency.paragraphs import Paragraph
     from numerate.apps.consistency.quantities import Quantity, Sentence
     from numerate.apps.findings import Finding
 
-__all__ = ["rate_conversions", "unit_products"]
+__all__ = ["rate_conversions", "told_areas", "unit_products"]
 
 MOST_VALUES = 5
 """Quantities with units of a sentence; those of longer lists belong to several things."""
 _LIMIT = re.compile(
     r"\b(?:top|max\w*|peak|min\w*|record|limit\w*|up to|rated|rating|least|most|between|each|respectively|than|while"
     r"|whereas|but|per cent|nominal|cruis\w*|another|further|other|before|previous\w*|then|and then|compared|against"
-    r"|first|second|last|from|range\w*|instead|again|wind|winds|gust\w*|capable|above|below|exceed\w*)\b"
+    r"|first|second|last|from|range\w*|instead|again|wind|winds|gust\w*|capable|above|below|exceed\w*|breaks?"
+    r"|pauses?)\b"
 )
 _LENGTHS = (("length", 1),)
 _AMPERES = re.compile(r" A(?=[ .,;)]|$)")
@@ -157,3 +160,46 @@ def rate_conversions(sentence: Sentence) -> Iterator[Finding]:
         meant = a.value * factors[0]
         message = f"{a.text} a {first} are {plain(meant)} a {second}, not {b.text}."
         yield finding_at("product", b, message, meant=meant, others=[a], probability=0.9)
+
+
+_BY = re.compile(
+    r"(?:[ -](?:long|wide|deep|broad|across|in length|in width))?,? (?:(?:and )?by|x|×|and|times) (?:some )?|[x×]"
+)
+_LONG = re.compile(r"^ (?:long|wide|deep|broad|in (?:length|width))\b")
+_AREA = re.compile(r"\b(?:area|floor space|surface|footprint|plot)\b")
+_SO = re.compile(
+    r"\b(?:so|its|thus|that is|that's|which is|i\.e\.|mak(?:es?|ing)|cover\w*|total\w*|giv(?:es?|ing)|for|or"
+    r"|all|the)\b|[(=]"
+)
+_PART = re.compile(
+    r"\b(?:only|of it|of which|part|half|but|each|except|without|another|other|per|about|plus a|extra of)\b"
+)
+
+
+def told_areas(paragraph: Paragraph) -> Iterator[Finding]:
+    """Two sides and the area, in one sentence or the next: `24 m long and 15 m wide ... Its 360 m² are mostly lawn`."""
+    areas = [each for each in paragraph.values if each.unit and dimension_name(each.unit) == "area"]
+    lengths = [each for each in paragraph.values if each.unit and dimension_name(each.unit) == "length"]
+    pairs = [
+        (a, b)
+        for a, b in itertools.pairwise(lengths)
+        if a.unit == b.unit
+        and _BY.fullmatch(words := paragraph.between(a, b))
+        and ("and" not in words or (_LONG.match(words) and _LONG.match(paragraph.tail(b))))
+    ]
+    if len(areas) != 1 or len(pairs) != 1 or areas[0].hedge or areas[0].value <= 0:
+        return
+    z, (a, b) = areas[0], pairs[0]
+    words = paragraph.between(b, z)
+    if z.start < b.start or not 0 <= paragraph.place(z) - paragraph.place(b) <= 1 or _PART.search(words):
+        return
+    if _PART.match(paragraph.tail(z).lstrip()) or any(each.hedge or each.value <= 0 for each in (a, b)):
+        return
+    size = measure_of(z.unit or ""), measure_of(a.unit or "")
+    real = a.value * b.value * size[1].factors[0] ** 2 / size[0].factors[0]  # type: ignore[union-attr]
+    if abs(z.value / real - 1) <= 0.02 + a.half / a.value * (a.half < 0.4) + b.half / b.value * (b.half < 0.4):
+        return
+    bits = 4.0 + slip_bits(z, real) + (3.0 if _SO.search(words) else 0.0) + (2.0 if _AREA.search(words) else 0.0)
+    if bits >= NEEDED and 0.5 < z.value / real < 2:
+        message = f"{a.text} x {b.text} = {plain(real)}, not {z.text}."
+        yield finding_at("product", z, message, meant=real, others=[a, b], probability=0.86)

@@ -1,0 +1,114 @@
+"""Whether numbers of a paragraph are a list of parts, and parts that leave nothing: passengers and crew."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import TYPE_CHECKING
+
+from numerate.apps.consistency.told_rates import nouns_of
+
+if TYPE_CHECKING:
+    from numerate.apps.consistency.paragraphs import Paragraph
+    from numerate.apps.consistency.quantities import Quantity
+
+__all__ = ["are_listed", "complements", "is_one_noun", "of_one_unit"]
+
+_OPEN = re.compile(
+    r"\b(?:includ\w*|among them|among others?|such as|notably|especially|mainly|mostly|for example"
+    r"|e\.g|per|each|every|than|from"
+    r"|(?<!-)(?<!came )(?<!went )(?<!picked )(?<!broke )(?<!set )(?<!signed )(?<!turned )(?<!held )(?:up|down)"
+    r"|rose|fell|grew|averag\w*|mean|median|respectively|versus|vs|against|compared|both|also|or"
+    r"|at least|up to|more|fewer|less|further|additional"
+    r"|twice|half|double|times|ago|since|aged|between|ranking|ranked|record|previous\w*|last (?:year"
+    r"|month|season|week)|earlier|year before|target|limit|capacity"
+    r"|worth|price|rate|score|planned|expected|forecast|budget(?:ed)?|if|would|could|overlap\w*)\b|%|[×±/]"
+)
+_OPEN_LEAD = re.compile(
+    r"\b(?:includ\w*|among(?: them| others?)?|such as|notably|especially|mainly|mostly|e\.g|per|than"
+    r"|from|averag\w*|at least|up to|against|compared)\b"
+)
+_TRIPLES = [
+    tuple(each.split())
+    for each in (
+        "gold silver bronze",
+        "won drawn lost",
+        "wins draws losses",
+        "infants juniors seniors",
+        "small medium large",
+    )
+]
+_SETS = [
+    tuple(each.split())
+    for each in (
+        "passengers crew", "passenger crew", "men women", "men woman", "boys girls", "adults children",
+        "males females", "male female",
+        "before after", "first second", "home away", "morning afternoon", "goals assists", "yes no", "favour against",
+        "for against", "wins losses", "won lost", "killed injured", "drivers passengers", "teachers pupils",
+        "students staff",
+        "full-time part-time", "dogs cats", "singles doubles", "upstairs downstairs", "gold silver", "online shop",
+        "domestic foreign", "domestic international", "import export", "day night", "weekdays weekends",
+        "summer winter",
+        "cash card", "labour parts", "labor parts", "labour materials", "labor materials", "hall catering",
+        "treatment control",
+        "drug placebo", "intervention control", "passed failed", "there back", "outward return", "uphill downhill",
+    )
+]  # fmt: skip
+_BARE = re.compile(r" (?:of|in|on|for|at|from|to) (?!them\b|these\b|those\b|the\b)|[,;.]|$")
+_ITEM = re.compile(r"(?:,|\band) $")
+_BRACKETS = re.compile(r"\([^()]*\)")
+_LIST = re.compile(r",|\band\b|;|:|–|—|\bplus\b|\bwith\b|\+|\bwhile\b|\.|\bthen\b|\bfollowed by\b")
+
+
+def of_one_unit(paragraph: Paragraph, z: Quantity) -> list[Quantity]:
+    """Other values of its kind; those of a list may leave out the unit: `14,200 litres of red, 9,650 of white`."""
+    if z.unit is None:
+        return paragraph.alike(z)
+    found: list[Quantity] = []
+    for each in paragraph.values:
+        is_bare = each.group == "plain" and bool(found) and paragraph.place(found[-1]) == paragraph.place(each)
+        if each is not z and (
+            (each.group, each.unit) == (z.group, z.unit)
+            or (is_bare and _BARE.match(paragraph.tail(each)) and _ITEM.search(paragraph.between(found[-1], each)))
+        ):
+            found.append(each)
+    return found
+
+
+def is_one_noun(paragraph: Paragraph, z: Quantity, parts: list[Quantity]) -> bool:
+    """Whether the total counts what its first part does: `11 points before and 17 after it, and his 27 points`."""
+    nouns = nouns_of(paragraph, z)[:1]
+    return z.unit is None and bool(nouns) and nouns == nouns_of(paragraph, parts[0])[:1]
+
+
+def are_listed(paragraph: Paragraph, parts: list[Quantity]) -> bool:
+    """Whether the parts follow each other as a list does, without words that set one apart."""
+    if any(each.hedge in ("over", "under") for each in parts):
+        return False
+    for one, other in itertools.pairwise(parts):
+        words = _BRACKETS.sub("", paragraph.between(one, other))
+        if len(words) > 140 or not _LIST.search(words) or _OPEN.search(words):
+            return False
+    return not _OPEN_LEAD.search(paragraph.lead(parts[0], 30))
+
+
+def complements(paragraph: Paragraph, parts: list[Quantity]) -> float:
+    """Bits for parts that exclude each other and leave nothing: passengers and crew, before and after."""
+    if len(parts) == 3:
+        tails = [paragraph.tail(each, 24) for each in parts]
+        words = " ".join(tails)
+        if any(all(name in tail for name, tail in zip(names, tails, strict=True)) for names in _TRIPLES):
+            return 7.0
+        return (
+            7.0
+            if re.search(r"\b(?:for|favour|favor|yes|aye)\b", words) and "against" in words and "absten" in words
+            else 0.0
+        )
+    if len(parts) != 2:
+        return 0.0
+    texts = [set(re.findall(r"[a-z-]+", paragraph.tail(each, 40))) for each in parts]
+    texts[0] |= set(re.findall(r"[a-z-]+", paragraph.lead(parts[0], 24)))
+    for one, other in _SETS:
+        if (one in texts[0] and other in texts[1]) or (other in texts[0] and one in texts[1]):
+            return 6.0
+    return 0.0
