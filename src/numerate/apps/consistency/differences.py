@@ -17,6 +17,7 @@ from numerate.apps.consistency.difference_patterns import (
 )
 from numerate.apps.consistency.lives import lives
 from numerate.apps.consistency.margins import margins
+from numerate.apps.consistency.paragraph_gaps import paragraph_gaps
 from numerate.apps.consistency.quantities import CLOCK, DATED, YEAR
 from numerate.apps.consistency.race_times import race_times
 from numerate.apps.consistency.spans import Span, ages_of, spans_of
@@ -26,6 +27,7 @@ from numerate.numerals.unit_factors import dimension_name, measure_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from numerate.apps.consistency.paragraphs import Paragraph
     from numerate.apps.consistency.quantities import Quantity, Sentence
     from numerate.apps.consistency.tally import Tally
     from numerate.apps.documents import Document
@@ -125,6 +127,10 @@ class Differences(Rule):
         yield from told_durations(document.text, sentences)
         yield from margins(document.text, sentences)
         yield from race_times(document.text, sentences)
+
+    def paragraph(self, paragraph: Paragraph) -> Iterable[Finding]:
+        """Looks for differences and durations whose two values stand anywhere near them."""
+        return paragraph_gaps(paragraph)
 
     def _spans(self, sentence: Sentence) -> Iterable[Finding]:
         told = list(spans_of(sentence))

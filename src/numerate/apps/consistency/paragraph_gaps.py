@@ -1,0 +1,223 @@
+"""Differences told in a paragraph, with their two values or times wherever they stand in it.
+
+`lifts you from 1,034 m to 2,962 m. Expect your ears to notice the 1,298 metres of height gained`; `knife to skin 09:40,
+closure 13:15, giving a 251-minute procedure`. What counts is a word beside the difference, that two values of its kind
+are near, and that it is their difference but for a slip.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from typing import TYPE_CHECKING
+
+from numerate.apps.consistency.base import finding_at, plain
+from numerate.apps.consistency.closed import FLIGHT
+from numerate.apps.consistency.paragraphs import NEEDED, is_explained, slip_bits
+from numerate.numerals.unit_factors import measure_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numerate.apps.consistency.paragraphs import Paragraph
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.findings import Finding
+
+__all__ = ["paragraph_gaps"]
+
+STRONG, WEAK = 5.0, 3.0
+MOST_POOL = 5
+_NOUN = (
+    r"(?:difference|gap|drop|fall|rise|increase|decrease|reduction|gain|loss|climb|descent|ascent|margin|lead|savings?"
+    r"|shortfall|surplus|deficit|overrun|overspend|excess|discrepancy|improvement|decline|jump|growth|change|swing"
+    r"|spread|clearance|advantage|handicap|cushion|majority|slide|dip|surge|wait|delay|age gap|head start|profit)"
+)
+_IS = r"(?: (?:of|is|was|being|equals|amount(?:s|ed) to|comes? to|came to|stands at|stood at|works out at|in)|:|,)"
+_LEAD = re.compile(
+    rf"\b{_NOUN}(?: (?:between|in|of|over) (?:the |that |this )?[a-z' -]{{2,30}}?)?{_IS}"
+    r"(?: (?:just|only|exactly|precisely|a|an|the|some|no less than|all of))* ?[$€£]?$"
+    r"|\b(?:won|lost|losing|winning|beaten|beat|missed|missing|exceed\w*|overshot|undercut\w*|fell|fallen|falling|rose"
+    r"|risen|rising|dropped|dropping|grew|grown|shrank|shrunk|climb(?:ed|ing|s)?|descend\w*|sank|gained|gaining|gains"
+    r"|lose[s]?|went (?:up|down)|differ(?:s|ed|ing)?|increased|decreased|improved|ahead|behind|short|extended|raised"
+    r"|lowered|cut|saved?|saving|saves|put on|shed|swollen|up|down|advanced|slipped|narrowed|widened)"
+    r"(?: (?:by|the|it|them|a|an|another|him|her|us|fully|just|only|exactly|some|further|altitude|weight|of))*"
+    r" ?[$€£]?$"
+)
+_TAIL = re.compile(
+    r"(?:[ -](?:[a-z'’-]+)){0,2}?[ -](?:more|less|fewer|extra|longer|shorter|higher|lower|heavier|lighter|older|younger"
+    r"|taller|smaller|larger|bigger|warmer|colder|cooler|hotter|cheaper|dearer|faster|slower|deeper|shallower|wider"
+    r"|narrower|better|worse|ahead|behind|apart|adrift|later|earlier|between (?:them|the two|these|those)|junior|senior"
+    r"|better off|worse off|lost|gained|saved|shed|down|up|increase|decrease|drop|fall|rise|gap|difference|lead|margin"
+    r"|deficit|surplus|shortfall|reduction|gain|loss|climb|ascent|descent|improvement|added|missing|separate[sd]?"
+    r"|too (?:much|many|few|little|long|short|late|early)|in excess|in hand|to spare|short|over|under|above|below)\b"
+    r"|[ -](?:[a-z]+ )?(?:of|in) (?:height|altitude|weight|level|length|depth|light|age|elevation)(?: [a-z ]{0,16})?"
+    r"(?:gain|lost|difference|between)"
+)
+_WEAK_LEAD = re.compile(
+    r"\b(?:so|therefore|thus|hence|that is|that's|that makes|which (?:is|makes|means|leaves|left|gives)|leav(?:es|ing)"
+    r"|left|giving|gives|making|meaning|means|burned|burnt|used|consumed|drove|driven|covered|travelled|walked|sold"
+    r"|drank|consumption of|usage of|use of|spent|spans?|spanning|lasted|lasts|took|takes|after|for|sits|lies|stands"
+    r"|journey|trip|ride|crossing|procedure|operation|in all|altogether|total|took us)\b[^.;]{0,40}$"
+)
+_WEAK_TAIL = re.compile(
+    r"(?:[ -][a-z'’-]+){0,3}? (?:used|burned|burnt|consumed|driven|drove|covered|travelled|sold|spent|gone|eaten|drunk"
+    r"|pumped|delivered|she (?:drove|walked|used)|he (?:drove|walked|used)|in between|in a|on the road|on board|at sea"
+    r"|procedure|operation|journey|trip|ride|crossing|shift|session|meeting|match|wait|stay|flight|drive|walk)\b"
+)
+_APART = re.compile(
+    r"\b(?:while|whereas|per|each|every|averag\w*|mean|median|respectively|forecast|expected|budget\w*|last year|record"
+    r"|previous\w*|another|a further|interest|maximum|minimum|at least|up to|limit|target|if|would|could|should|second"
+    r"|half-time|of which|of whom|of them|of these|times|twice|dips?|detours?|discounts?|rebates?|offset|tax|vs|versus"
+    r"|includ\w+|excluding|without|cumulative|posted|postings?|shr|when|total (?:climb|ascent|descent)|next|rest)\b|%|±"
+    r"|(?:^|\. )with\b"
+)
+_CLOCK_APART = re.compile(
+    r"\b(?:time zones?|local time|clocks? (?:go|went)|gmt|utc|break|lunch|interval|pause|late|early|delay\w*|before|ago"
+    r"|first|every|each|per|within|notice|left|remaining|only|extra|more|another|last|half|net|excluding|without|second"
+    r"|clocks?|ahead|behind)\b"
+)
+_YEARS_APART = re.compile(
+    r" (?:(?:her|his|their|its) (?:junior|senior)|between (?:them|the two|these|those|the)|apart|older|younger|separate"
+    r"|lie|lay)\b"
+)
+_YEARS_LONG = re.compile(
+    r"\b(?:after|for|served|spent|lasted|ran|stayed|following|over|reign of|tenure of|career of)(?: [a-z]+){0,2} $"
+)
+_YEARS_OTHER = re.compile(
+    r"\b(?:ago|every|first|last|next|another|more|aged?|sentence\w*|contract|experience|warranty|least|previous\w*"
+    r"|again|while|whereas|second|father|mother|son|daughter|earlier|before|about|some|nearly|almost|over|than|or)\b"
+)
+_STEMS = (
+    "differ", "gap", "drop", "fall", "fell", "rise", "rose", "ris", "crease", "gain", "los", "climb", "cent", "margin",
+    "lead", "sav", "short", "surplus", "defici", "over", "more", "less", "few", "extra", "er ", "apart", "ahead",
+    "behind", "down", " up", "left", "leav", "so ", "thus", "giv", "mak", "mean", "used", "burn", "drove", "took",
+    "take", "last", "after", "for ", "later", "between", "junior", "senior", "sumption", "above", "below",
+)  # fmt: skip
+
+
+def paragraph_gaps(paragraph: Paragraph) -> Iterator[Finding]:
+    """Differences, durations and ages that are not what lies between their two values."""
+    tally = paragraph.tally
+    if tally.values < 1 or tally.values + tally.times < 3 or not any(map(paragraph.lower.__contains__, _STEMS)):
+        return
+    for d in paragraph.values:
+        if d.group not in ("plain", "unit", "money") or d.hedge or d.value <= 0:
+            continue
+        bits = _cue_bits(paragraph, d)
+        if bits:
+            yield from _values(paragraph, d, bits)
+        if d.unit == "year" and tally.times > 1:
+            yield from _years(paragraph, d)
+        if d.unit in ("h", "min"):
+            yield from _clocks(paragraph, d, bits)
+
+
+def _cue_bits(paragraph: Paragraph, d: Quantity) -> float:
+    """How much the words beside a value say that it is a difference."""
+    lead, tail = paragraph.lead(d), paragraph.tail(d)
+    if _LEAD.search(lead) or _TAIL.match(tail):
+        return STRONG
+    return WEAK if _WEAK_LEAD.search(lead) or _WEAK_TAIL.match(tail) else 0.0
+
+
+def _values(paragraph: Paragraph, d: Quantity, bits: float) -> Iterator[Finding]:
+    """Two values of the kind of `d` in its sentence or one of the two before it."""
+    here = paragraph.place(d)
+    pool = [
+        each
+        for each in paragraph.values
+        if each is not d and here - 2 <= paragraph.place(each) <= here and _is_kin(each, d)
+    ]
+    own = [each for each in pool if paragraph.place(each) >= here - 1]
+    pool = own if len(own) > 1 else pool
+    if not 2 <= len(pool) <= MOST_POOL or any(each.value == d.value for each in pool):
+        return
+    if is_explained(d, pool) or _APART.search(paragraph.around(d, *pool)):
+        return
+    pairs = [
+        (a, b)
+        for a, b in itertools.combinations(pool, 2)
+        if a.value != b.value and not (a.hedge or b.hedge) and (a.unit == d.unit or b.unit == d.unit or a.half < 0.5)
+    ]
+    if any(abs(abs(a.value - b.value) - d.value) <= _slack(a, b, d) for a, b in pairs):
+        return
+    best = max(((_slip(d, a, b), a, b) for a, b in pairs), key=lambda each: each[0], default=None)
+    if best is None or not best[0]:
+        return
+    slip, a, b = best
+    if min(a.value, b.value) > 0 and not 0.3 < a.value / b.value < 3.3:
+        return
+    bits += slip + (1.0 if len(pairs) == 1 else -math.log2(len(pairs))) + (1.0 if max(a.end, b.end) < d.start else 0.0)
+    if bits >= NEEDED:
+        real = abs(a.value - b.value)
+        message = f"The difference of {a.text} and {b.text} is {plain(real)}, not {d.text}."
+        yield finding_at("difference", d, message, meant=real, others=[a, b], probability=0.86)
+
+
+def _is_kin(each: Quantity, d: Quantity) -> bool:
+    """Whether a value may be an end of the difference; one of the two ends often leaves out its unit."""
+    if each.group == d.group and each.unit == d.unit:
+        return True
+    if d.unit == "°" and each.unit in ("°C", "°F"):
+        return True
+    return each.group == "plain" and d.group == "unit" and each.half == d.half and (each.value >= 100 or each.half < 0.5)
+
+
+def _slack(a: Quantity, b: Quantity, d: Quantity) -> float:
+    if all(each.half == 0.5 and each.unit is None for each in (a, b, d)):
+        return 0.0
+    return d.half + a.half + b.half + 1e-9
+
+
+def _slip(d: Quantity, a: Quantity, b: Quantity) -> float:
+    """Bits of how the difference was missed: a digit, two exchanged ones, or a minus that was overlooked."""
+    real = abs(a.value - b.value)
+    if min(a.value, b.value) < 0 < max(a.value, b.value) and abs(abs(a.value + b.value) - d.value) <= d.half:
+        return 5.0
+    return slip_bits(d, real) if 0.2 < d.value / max(real, 1e-9) < 5 else 0.0
+
+
+def _years(paragraph: Paragraph, d: Quantity) -> Iterator[Finding]:
+    """Two years and how long it was between them: `planted in 1821 and 1867; the 56 years between them`."""
+    here = paragraph.place(d)
+    times = [each for each in paragraph.whole.quantities if each.group in ("year", "date")]
+    near = [each for each in times if here - 1 <= paragraph.place(each) <= here]
+    if len(near) != 2 or len(times) > 3 or any(each.group != "year" or each.hedge for each in near):
+        return
+    a, b = near
+    real, is_apart = abs(a.value - b.value), _YEARS_APART.match(paragraph.tail(d)) is not None
+    if not (is_apart or _YEARS_LONG.search(paragraph.lead(d))) or abs(real - d.value) <= 1 or d.value < 3:
+        return
+    words = paragraph.around(a, b, d)
+    if not 0.4 < d.value / max(real, 1) < 2.5 or _YEARS_OTHER.search(_YEARS_APART.sub("", words)):
+        return
+    if is_apart or slip_bits(d, real) > 2:
+        message = f"From {a.text} to {b.text} are {plain(real)} years, not {d.text}."
+        yield finding_at("difference", d, message, meant=real, others=[a, b], probability=0.86)
+
+
+def _clocks(paragraph: Paragraph, d: Quantity, bits: float) -> Iterator[Finding]:
+    """Two times of the day and a duration beside them."""
+    here = paragraph.place(d)
+    clocks = [each for each in paragraph.whole.quantities if each.group == "clock"]
+    near = [each for each in clocks if here - 1 <= paragraph.place(each) <= here]
+    if len(near) != 2 or len(clocks) > 3 or sum(each.unit in ("h", "min") for each in paragraph.values) > 2:
+        return
+    a, b = near
+    words = paragraph.around(a, b, d)
+    if FLIGHT.search(words) or _CLOCK_APART.search(words):
+        return
+    measure = measure_of(d.unit or "")
+    minutes, said = (b.value - a.value) % 1440, d.value * (measure.factors[0] / 60 if measure else 0.0)
+    if abs(said - minutes) <= 5 or abs(said - minutes % 720) <= 5 or not 0.5 < said / max(minutes, 1) < 2:
+        return
+    if len(d.numerals) > 1:  # hours and minutes: one of both is right
+        slip = 5.0 if (said // 60 == minutes // 60) != (round(said) % 60 == minutes % 60) else 0.0
+    else:
+        slip = slip_bits(d, minutes if d.unit == "min" else minutes / 60)
+    if slip and bits + slip + 1.0 >= NEEDED:
+        hours, rest = divmod(round(minutes), 60)
+        message = f"From {a.text} to {b.text} are {hours} h {rest:02} min, not {d.text}."
+        meant = minutes * 60 / measure.factors[0] if measure else minutes
+        yield finding_at("difference", d, message, meant=meant, others=[a, b], probability=0.86)
