@@ -69,7 +69,7 @@ _APART = re.compile(
     r"\b(?:while|whereas|per|each|every|averag\w*|mean|median|respectively|forecast|expected|budget\w*|last year|record"
     r"|previous\w*|another|a further|interest|maximum|minimum|at least|up to|limit|target|if|would|could|should|second"
     r"|half-time|of which|of whom|of them|of these|times|twice|dips?|detours?|discounts?|rebates?|offset|tax|vs|versus"
-    r"|includ\w+|excluding|without|cumulative|posted|postings?|shr|when|total (?:climb|ascent|descent)|next|rest)\b|%|±"
+    r"|includ\w+|excluding|without|cumulative|posted|postings?|shr|dlrs?|when|total (?:climb|ascent|descent)|next|rest)\b|%|±"
     r"|(?:^|\. )with\b"
 )
 _CLOCK_APART = re.compile(
@@ -86,7 +86,7 @@ _YEARS_LONG = re.compile(
 )
 _YEARS_OTHER = re.compile(
     r"\b(?:ago|every|first|last|next|another|more|aged?|sentence\w*|contract|experience|warranty|least|previous\w*"
-    r"|again|while|whereas|second|father|mother|son|daughter|earlier|before|about|some|nearly|almost|over|than|or)\b"
+    r"|again|while|whereas|second|father|mother|son|daughter|earlier|before|about|some|nearly|almost|over|than|or|fund|due|bonds?|debentures?|non-[a-z]+)\b"
 )
 _STEMS = (
     "differ", "gap", "drop", "fall", "fell", "rise", "rose", "ris", "crease", "gain", "los", "climb", "cent", "margin",
@@ -189,6 +189,8 @@ def _years(paragraph: Paragraph, d: Quantity) -> Iterator[Finding]:
     real, is_apart = abs(a.value - b.value), _YEARS_APART.match(paragraph.tail(d)) is not None
     if not (is_apart or _YEARS_LONG.search(paragraph.lead(d))) or abs(real - d.value) <= 1 or d.value < 3:
         return
+    if not is_apart and sum(paragraph.place(each) == here for each in paragraph.values) > 1:
+        return  # `after 15 years as principal oboist and four as a section player`
     words = paragraph.around(a, b, d)
     if not 0.4 < d.value / max(real, 1) < 2.5 or _YEARS_OTHER.search(_YEARS_APART.sub("", words)):
         return
