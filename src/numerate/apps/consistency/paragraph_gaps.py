@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
@@ -26,12 +27,12 @@ if TYPE_CHECKING:
 
 __all__ = ["paragraph_gaps"]
 
-STRONG, WEAK = 5.0, 3.0
+STRONG, WEAK, BACK = 5.0, 3.0, 0.5
 MOST_POOL = 5
 _NOUN = (
     r"(?:difference|gap|drop|fall|rise|increase|decrease|reduction|gain|loss|climb|descent|ascent|margin|lead|savings?"
     r"|shortfall|surplus|deficit|overrun|overspend|excess|discrepancy|improvement|decline|jump|growth|change|swing"
-    r"|spread|clearance|advantage|handicap|cushion|majority|slide|dip|surge|wait|delay|age gap|head start|profit)"
+    r"|spread|clearance|advantage|handicap|cushion|majority|slide|dip|surge|wait|delay|age gap|head start|profit|range)"
 )
 _IS = r"(?: (?:of|is|was|being|equals|amount(?:s|ed) to|comes? to|came to|stands at|stood at|works out at|in)|:|,)"
 _LEAD = re.compile(
@@ -45,12 +46,12 @@ _LEAD = re.compile(
     r" ?[$€£]?$"
 )
 _TAIL = re.compile(
-    r"(?:[ -](?:[a-z'’-]+)){0,2}?[ -](?:more|less|fewer|extra|longer|shorter|higher|lower|heavier|lighter|older|younger"
+    r"['’]?(?:[ -](?:[a-z'’-]+)){0,2}?[ -](?:more|less|fewer|extra|longer|shorter|higher|lower|heavier|lighter|older|younger"
     r"|taller|smaller|larger|bigger|warmer|colder|cooler|hotter|cheaper|dearer|faster|slower|deeper|shallower|wider"
     r"|narrower|better|worse|ahead|behind|apart|adrift|later|earlier|between (?:them|the two|these|those)|junior|senior"
     r"|better off|worse off|lost|gained|saved|shed|down|up|increase|decrease|drop|fall|rise|gap|difference|lead|margin"
     r"|deficit|surplus|shortfall|reduction|gain|loss|climb|ascent|descent|improvement|added|missing|separate[sd]?"
-    r"|too (?:much|many|few|little|long|short|late|early)|in excess|in hand|to spare|short|over|under|above|below)\b"
+    r"|gone|further|too (?:much|many|few|little|long|short|late|early)|in excess|in hand|to spare|short|over|under|above|below)\b"
     r"|[ -](?:[a-z]+ )?(?:of|in) (?:height|altitude|weight|level|length|depth|light|age|elevation)(?: [a-z ]{0,16})?"
     r"(?:gain|lost|difference|between)"
 )
@@ -61,17 +62,19 @@ _WEAK_LEAD = re.compile(
     r"|journey|trip|ride|crossing|procedure|operation|in all|altogether|total|took us)\b[^.;]{0,40}$"
 )
 _WEAK_TAIL = re.compile(
-    r"(?:[ -][a-z'’-]+){0,3}? (?:used|burned|burnt|consumed|driven|drove|covered|travelled|sold|spent|gone|eaten|drunk"
+    r"['’]?(?:[ -][a-z'’-]+){0,3}? (?:used|burned|burnt|consumed|driven|drove|covered|travelled|sold|spent|gone|eaten|drunk"
     r"|pumped|delivered|she (?:drove|walked|used)|he (?:drove|walked|used)|in between|in a|on the road|on board|at sea"
     r"|procedure|operation|journey|trip|ride|crossing|shift|session|meeting|match|wait|stay|flight|drive|walk)\b"
 )
+_BACK = re.compile(r"\b(?:those|these)(?: (?:whole|full|entire))? [$€£]?$")
 _APART = re.compile(
-    r"\b(?:while|whereas|per|each|every|averag\w*|mean|median|respectively|forecast|expected|budget\w*|last year|record"
-    r"|previous\w*|another|a further|interest|maximum|minimum|at least|up to|limit|target|if|would|could|should|second"
+    r"\b(?:while|whereas|per|each(?! way)|every|averag\w*|mean|median|respectively|forecast|expected|budget\w*|last year|record"
+    r"|previous\w*|another|a further|interest|maximum|minimum|at least|up to|limit|target|second"
     r"|half-time|of which|of whom|of them|of these|times|twice|dips?|detours?|discounts?|rebates?|offset|tax|vs|versus"
-    r"|includ\w+|excluding|without|cumulative|posted|postings?|shr|dlrs?|when|total (?:climb|ascent|descent)|next|rest)\b|%|±"
+    r"|includ\w+|excluding|without|cumulative|posted|postings?|shr|dlrs?|total (?:climb|ascent|descent)|next|rest)\b|%|±"
     r"|(?:^|\. )with\b"
 )
+_MODAL = re.compile(r"\b(?:if|would|could|should|might)\b")
 _CLOCK_APART = re.compile(
     r"\b(?:time zones?|local time|clocks? (?:go|went)|gmt|utc|break|lunch|interval|pause|late|early|delay\w*|before|ago"
     r"|first|every|each|per|within|notice|left|remaining|only|extra|more|another|last|half|net|excluding|without|second"
@@ -92,7 +95,7 @@ _STEMS = (
     "differ", "gap", "drop", "fall", "fell", "rise", "rose", "ris", "crease", "gain", "los", "climb", "cent", "margin",
     "lead", "sav", "short", "surplus", "defici", "over", "more", "less", "few", "extra", "er ", "apart", "ahead",
     "behind", "down", " up", "left", "leav", "so ", "thus", "giv", "mak", "mean", "used", "burn", "drove", "took",
-    "take", "last", "after", "for ", "later", "between", "junior", "senior", "sumption", "above", "below",
+    "take", "last", "after", "for ", "later", "between", "junior", "senior", "sumption", "above", "below", "those ", "these ",
 )  # fmt: skip
 
 
@@ -118,7 +121,9 @@ def _cue_bits(paragraph: Paragraph, d: Quantity) -> float:
     lead, tail = paragraph.lead(d), paragraph.tail(d)
     if _LEAD.search(lead) or _TAIL.match(tail):
         return STRONG
-    return WEAK if _WEAK_LEAD.search(lead) or _WEAK_TAIL.match(tail) else 0.0
+    if _WEAK_LEAD.search(lead) or _WEAK_TAIL.match(tail):
+        return WEAK
+    return BACK if d.unit is not None and _BACK.search(lead) else 0.0
 
 
 def _values(paragraph: Paragraph, d: Quantity, bits: float) -> Iterator[Finding]:
@@ -127,18 +132,22 @@ def _values(paragraph: Paragraph, d: Quantity, bits: float) -> Iterator[Finding]
     pool = [
         each
         for each in paragraph.values
-        if each is not d and here - 2 <= paragraph.place(each) <= here and _is_kin(each, d)
+        if each is not d and here - 2 <= paragraph.place(each) <= here and _is_kin(each, d, bits)
     ]
+    if any(each.unit != d.unit and each.unit is not None for each in pool):
+        pool = [_in_unit(each, d) for each in pool]
     own = [each for each in pool if paragraph.place(each) >= here - 1]
     pool = own if len(own) > 1 else pool
     if not 2 <= len(pool) <= MOST_POOL or any(each.value == d.value for each in pool):
         return
-    if is_explained(d, pool) or _APART.search(paragraph.around(d, *pool)):
+    if is_explained(d, pool) or _APART.search(paragraph.around(d, *pool)) or _MODAL.search(paragraph.upto(d)):
         return
     pairs = [
         (a, b)
         for a, b in itertools.combinations(pool, 2)
-        if a.value != b.value and not (a.hedge or b.hedge) and (a.unit == d.unit or b.unit == d.unit or a.half < 0.5)
+        if a.value != b.value
+        and not (a.hedge or b.hedge)
+        and (a.unit == d.unit or b.unit == d.unit or a.unit == b.unit is not None or a.half < 0.5 or d.unit == "year")
     ]
     if any(abs(abs(a.value - b.value) - d.value) <= _slack(a, b, d) for a, b in pairs):
         return
@@ -146,7 +155,8 @@ def _values(paragraph: Paragraph, d: Quantity, bits: float) -> Iterator[Finding]
     if best is None or not best[0]:
         return
     slip, a, b = best
-    if min(a.value, b.value) > 0 and not 0.3 < a.value / b.value < 3.3:
+    most = 7 if len(pool) == 2 and bits == STRONG else 3.3
+    if min(a.value, b.value) > 0 and not 1 / most < a.value / b.value < most:
         return
     bits += slip + (1.0 if len(pairs) == 1 else -math.log2(len(pairs))) + (1.0 if max(a.end, b.end) < d.start else 0.0)
     if bits >= NEEDED:
@@ -155,13 +165,27 @@ def _values(paragraph: Paragraph, d: Quantity, bits: float) -> Iterator[Finding]
         yield finding_at("difference", d, message, meant=real, others=[a, b], probability=0.86)
 
 
-def _is_kin(each: Quantity, d: Quantity) -> bool:
+def _is_kin(each: Quantity, d: Quantity, bits: float) -> bool:
     """Whether a value may be an end of the difference; one of the two ends often leaves out its unit."""
-    if each.group == d.group and each.unit == d.unit:
+    if each.group == d.group and (each.unit == d.unit or (d.unit, each.unit) in _SMALLER):
         return True
-    if d.unit == "°" and each.unit in ("°C", "°F"):
-        return True
-    return each.group == "plain" and d.group == "unit" and each.half == d.half and (each.value >= 100 or each.half < 0.5)
+    if each.group != "plain" or d.group != "unit" or each.half != d.half:
+        return False
+    if d.unit == "year":
+        return bits == STRONG and 12 <= each.value < 110
+    return each.value >= 10 or each.half < 0.5
+
+
+_SMALLER = {
+    ("°", "°C"): 1.0, ("°", "°F"): 1.0, ("cm", "m"): 100.0, ("mm", "cm"): 10.0, ("m", "km"): 1000.0, ("g", "kg"): 1000.0,
+    ("mm", "m"): 1000.0, ("kg", "t"): 1000.0, ("min", "h"): 60.0, ("mL", "L"): 1000.0,
+}  # fmt: skip
+"""Units of a difference, and of its ends."""
+
+
+def _in_unit(each: Quantity, d: Quantity) -> Quantity:
+    size = _SMALLER.get((d.unit or "", each.unit or ""), 1.0)
+    return replace(each, value=each.value * size, step=2 * each.half * size)
 
 
 def _slack(a: Quantity, b: Quantity, d: Quantity) -> float:

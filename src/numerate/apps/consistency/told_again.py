@@ -35,12 +35,15 @@ _OTHER = re.compile(
     r"|more|fewer|less|than|instead|compared|versus|vs|extra|further|additional|previous\w*|earlier|later|half|each|per"
     r"|rose|fell|risen|fallen|increas\w*|reduc\w*|rais\w*|cut|up|down|revised|corrected|not|average|mean|median|only"
     r"|alone|includ\w*|between|from|group|arm|control|placebo|against|respectively|while|whereas|minus|plus|after"
-    r"|planned|expected|forecast|budget\w*|estimate\w*|target\w*|maximum|minimum|least|most|record|remain\w*|top)\b"
+    r"|planned|expected|forecast|budget\w*|estimate\w*|target\w*|maximum|minimum|least|most|remain\w*|top)\b"
 )
+_SOME = re.compile(r" [a-z]+ (?:[a-z]+ing|with|without|that|which|over|under|aged) ")
+"""Behind a noun: these are some of those told before."""
 _PART = re.compile(r"\b(?:of (?:them|these|those|whom|which)|out of|among|half of|percent of|per cent of|% of)\b")
 _WORD = re.compile(r"[a-zà-ÿ]{4,}")
 _NAME = re.compile(r"(?<=[a-z,;–-] )[A-ZÀ-Ý][a-zà-ÿ]{2,}")
 _UNIT_WORD = re.compile(r"^[-\s]?(?:metres?|meters?|year-old|old|years?|kilos?|tonnes?|litres?|people|persons?)\b[- ]?")
+_SMALL = frozenset(["for", "the", "and", "was", "are", "had", "has", "who", "she", "his", "her", "its", "our", "all"])
 _KINDS = ("plain", "unit", "money", "percent", "clock")
 _TIMES = frozenset(["year", "month", "week", "d", "h", "min", "s"])
 
@@ -61,7 +64,7 @@ class _Told:
         tail = re.split(r"[,;:.()]", _UNIT_WORD.sub("", self.behind.lstrip(" -")))[0].split()[:3]
         self.attribute = attribute[1][:5] if attribute and attribute[1] not in STOP else ""
         words = [attribute[1]] if attribute else []
-        words += [word for word in tail if word not in STOP and len(word) > 3][:2]
+        words += [word for word in tail if word not in STOP and word not in _SMALL and len(word) > 2][:2]
         self.near = frozenset(word[:5] for word in words if word not in STOP)
 
 
@@ -101,14 +104,16 @@ def _is_long(sentences: Sequence[Sentence]) -> bool:
 def _compared(told: _Told, earlier: list[_Told]) -> Iterator[Finding]:
     b = told.quantity
     lead = re.split(r"[,;:]|\b(?:most|some|all|many|each|one) of\b", told.before[-34:])[-1]
-    if _OTHER.search(lead) or _OTHER.match(told.behind[:24].lstrip(" -,")) or _PART.search(lead):
+    if _OTHER.search(lead) or _OTHER.match(_UNIT_WORD.sub("", told.behind[:24]).lstrip(" -,")) or _PART.search(lead):
+        return
+    if b.group == "plain" and _SOME.match(told.behind):
         return
     if b.group == "clock" and re.match(r" [a-z]+ (?:of|for|with|to) ", told.behind):
         return  # `the 10:30 meeting of the board` is another one
     values = {each.quantity.value for each in earlier}
     scored = [(_bits(each, told) - math.log2(len(values)), each) for each in earlier]
     bits, first = max(scored, key=lambda each: each[0])
-    if len(values) == 1 and b.group == "unit" and b.unit not in _TIMES:
+    if len(values) == 1 and b.group == "unit":
         bits += 2.0
     if bits < NEEDED or is_explained(b, [each.quantity for each in earlier]):
         return
@@ -120,20 +125,20 @@ def _compared(told: _Told, earlier: list[_Told]) -> Iterator[Finding]:
 def _bits(first: _Told, told: _Told) -> float:
     a, b = first.quantity, told.quantity
     slip = _slip(a, b)
-    if not slip or a.hedge or _OTHER.search(first.before[-24:]) or _OTHER.match(first.behind[:16].lstrip(" -,")):
+    if not slip or a.hedge or _OTHER.search(first.before[-24:]) or _OTHER.match(_UNIT_WORD.sub("", first.behind[:16]).lstrip(" -,")):
         return 0.0
     if first.names - told.names and told.names - first.names:
         return 0.0
     parts = [set(APART.findall(each.before + each.behind)) for each in (first, told)]
-    if (parts[0] - parts[1] and parts[1] - parts[0]):
+    if parts[0] and parts[1] and not parts[0] & parts[1]:
         return 0.0
-    if first.attribute and told.attribute and first.attribute != told.attribute:
+    if first.attribute and told.attribute and told.attribute not in first.stems:
         return 0.0  # `the deposit is €178. The rent of €718`
     years = [set(re.findall(r"\b[12]\d{3}\b", each.before + each.behind)) for each in (first, told)]
     if years[0] and years[1] and years[0] != years[1]:
         return 0.0
     near = 3.0 if told.near & first.near else 2.5 if told.near & first.stems or first.near & told.stems else 0.0
-    if not near and (b.group == "plain" or b.unit in _TIMES):
+    if not near and (b.group == "plain" or (b.unit in _TIMES and slip < 6)):
         return 0.0
     shared = min(3, len((told.stems & first.stems) - (told.near & first.near)))
     return 3.0 + slip + near + shared + (1.0 if _AGAIN.search(told.before[-40:]) else 0.0)
@@ -159,7 +164,7 @@ def told_scores(sentences: Sequence[Sentence]) -> Iterator[Finding]:
     if not _RESULT.match(noun) or not re.search(r"\b(?:the|this|that|their|her|his|its) $", before):
         return
     lead = other.text[max(0, again.start() - 50) : again.start()].lower()
-    if _OTHER.search(lead.split(",")[-1]) or not _RESULT_VERB.search(around) or _OTHER.search(around):
+    if _OTHER.search(re.sub(r"^.*[,;]|\bafter the $", "", lead)) or not _RESULT_VERB.search(around) or _OTHER.search(around):
         return
     b = next((each for each in other.quantities if each.start >= again.start() + other.offset), None)
     if b is not None:
