@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, matches, rules
 from numerate.apps.consistency.estimates import ESTIMATE_CUES, estimates, tolerance
+from numerate.apps.consistency.paragraph_ranges import paragraph_ranges
 from numerate.apps.consistency.quantities import COUNT, DATED, MONEY, ORDINAL, PERCENT, UNIT, YEAR, slot
 from numerate.apps.consistency.range_bounds import (
     BOUND_WORDS,
@@ -22,6 +23,7 @@ from numerate.apps.consistency.range_claims import range_claims
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from numerate.apps.consistency.paragraphs import Paragraph
     from numerate.apps.consistency.quantities import Quantity, Sentence
     from numerate.apps.consistency.tally import Tally
     from numerate.apps.documents import Document
@@ -39,11 +41,6 @@ _LIMITS = [
     ((' minimum', ' low'), re.compile(
         rf"\b(?:maximum|high) (?:of |is |was )?{_B}(?: [a-z]+){{0,2}},? (?:and|to|with) an? (?:minimum"
         rf"|low) (?:of |is |was )?{_A}")),
-    (('minimum', 'fewer', 'less than'), re.compile(
-        rf"\b(?:a minimum of|no fewer than|no less than|not less than) {_A}(?: [a-z]+){{0,2}},? (?:but|and|to) "
-        rf"(?:a maximum of|no more than|not more than|at most|up to) {_B}")),
-    (('at least ',), re.compile(
-        rf"\bat least {_A}(?: [a-z]+)?,? (?:but|and) (?:no more than|not more than|at most) {_B}")),
 ]  # fmt: skip
 _BETWEEN = re.compile(
     rf"\b(?:between|range (?:was|is|of)|range:|ranged from|ranges from|ranging from|range from"
@@ -282,6 +279,10 @@ class Ranges(Rule):
             if "±" in sentence.text or "+/-" in sentence.text:
                 yield from tolerance(sentence, behind)
         yield from range_claims(document.text, sentences)
+
+    def paragraph(self, paragraph: Paragraph) -> Iterable[Finding]:
+        """Looks at limits, extremes and ranges with their values in the same or the next sentence."""
+        return paragraph_ranges(paragraph)
 
     def _order(self, sentence: Sentence, match: re.Match[str], least: float = 1.0) -> Iterable[Finding]:
         a, b = sentence.get(match, "a"), sentence.get(match, "b")
