@@ -84,7 +84,8 @@ _YEARS_APART = re.compile(
     r" (?:(?:her|his|their|its) (?:junior|senior)|between (?:them|the two|these|those|the)|apart|older|younger|separate"
     r"|lie|lay)\b"
 )
-_YEARS_LONG = re.compile(
+_YEARS_FULL = re.compile(r"\d{1,2}\D+[12]\d{3}|[12]\d{3}-\d\d-\d\d")
+_LONG = re.compile(
     r"\b(?:after|for|served|spent|lasted|ran|stayed|following|over|reign of|tenure of|career of)(?: [a-z]+){0,2} $"
 )
 _YEARS_OTHER = re.compile(
@@ -105,6 +106,8 @@ def paragraph_gaps(paragraph: Paragraph) -> Iterator[Finding]:
     if tally.values < 1 or tally.values + tally.times < 3 or not any(map(paragraph.lower.__contains__, _STEMS)):
         return
     for d in paragraph.values:
+        if d.unit in _DAYS and tally.times > 1 and d.hedge in ("", "under"):
+            yield from _dates(paragraph, d)
         if d.group not in ("plain", "unit", "money") or d.hedge or d.value <= 0:
             continue
         bits = _cue_bits(paragraph, d)
@@ -221,6 +224,40 @@ def _years(paragraph: Paragraph, d: Quantity) -> Iterator[Finding]:
     if is_apart or slip_bits(d, real) > 2:
         message = f"From {a.text} to {b.text} are {plain(real)} years, not {d.text}."
         yield finding_at("difference", d, message, meant=real, others=[a, b], probability=0.86)
+
+
+_DAYS = {"d": 1.0, "week": 7.0, "month": 30.4369, "year": 365.2425}
+_LONG = re.compile(
+    r"\b(?:within|after|lasts?|lasted|runs? for|ran for|warranty(?: of|:)?|guarantee of|term of|period of|for|valid for"
+    r"|probation(?:ary)? period of)(?: (?:a|the|another|exactly|full))? $"
+)
+_LONG_TAIL = re.compile(r" (?:later|afterwards|after (?:the|that|this|its)|from (?:the|that|this|its)|of the date|of receipt)\b")
+_UP_TO = re.compile(r"\b(?:expir\w+|end(?:s|ed)?|due|payable|no later than|by|until|came to an end|resum\w+|i\.e\.|on|till)\b")
+_NO_TERM = re.compile(r"\b(?:renew\w*|extend\w*|early|prematurely|terminated|although|but|instead|extension|cancel\w*|moved)\b")
+
+
+def _dates(paragraph: Paragraph, d: Quantity) -> Iterator[Finding]:
+    """Two days of the calendar and what is said to lie between them: `24 months from 12 June 2021 ... 12 June 2022`."""
+    here = paragraph.place(d)
+    times = [each for each in paragraph.whole.quantities if each.group in ("date", "year")]
+    near = [each for each in times if here - 1 <= paragraph.place(each) <= here + 1]
+    near = [each for each in near if each.group == "year" or _FULL.search(each.text)]
+    if len(near) != 2 or any(each.group == "year" for each in near):
+        return
+    a, b = near
+    if not (_LONG.search(paragraph.lead(d)) or _LONG_TAIL.match(paragraph.tail(d))) or not _UP_TO.search(paragraph.between(a, b) if d.start < b.start else paragraph.around(a, b, d)):
+        return
+    if sum(each.unit in _DAYS for each in paragraph.values) > 1 or _NO_TERM.search(paragraph.lower):
+        return
+    days, size = b.value - a.value, _DAYS[d.unit or "d"]
+    real = round(days / size)
+    blur = 1.1 if size < 10 else 3.0
+    if days <= 0 or abs(days - d.value * size) <= blur or abs(days - real * size) > blur:
+        return
+    if not 0.4 < d.value / real < 2.5 or (size < 2 and not slip_bits(d, days) and not slip_bits(d, days + 1)):
+        return
+    message = f"From {a.text} to {b.text} are {plain(float(real))} {d.unit if d.unit != 'd' else 'days'}, not {d.text}."
+    yield finding_at("difference", d, message, meant=float(real), others=[a, b], probability=0.86)
 
 
 def _clocks(paragraph: Paragraph, d: Quantity, bits: float) -> Iterator[Finding]:
