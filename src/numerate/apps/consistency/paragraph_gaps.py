@@ -84,8 +84,7 @@ _YEARS_APART = re.compile(
     r" (?:(?:her|his|their|its) (?:junior|senior)|between (?:them|the two|these|those|the)|apart|older|younger|separate"
     r"|lie|lay)\b"
 )
-_YEARS_FULL = re.compile(r"\d{1,2}\D+[12]\d{3}|[12]\d{3}-\d\d-\d\d")
-_LONG = re.compile(
+_YEARS_LONG = re.compile(
     r"\b(?:after|for|served|spent|lasted|ran|stayed|following|over|reign of|tenure of|career of)(?: [a-z]+){0,2} $"
 )
 _YEARS_OTHER = re.compile(
@@ -227,6 +226,7 @@ def _years(paragraph: Paragraph, d: Quantity) -> Iterator[Finding]:
 
 
 _DAYS = {"d": 1.0, "week": 7.0, "month": 30.4369, "year": 365.2425}
+_FULL = re.compile(r"\d{1,2}\D+[12]\d{3}|[12]\d{3}-\d\d-\d\d")
 _LONG = re.compile(
     r"\b(?:within|after|lasts?|lasted|runs? for|ran for|warranty(?: of|:)?|guarantee of|term of|period of|for|valid for"
     r"|probation(?:ary)? period of)(?: (?:a|the|another|exactly|full))? $"

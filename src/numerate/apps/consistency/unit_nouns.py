@@ -30,7 +30,8 @@ _END = (
 )
 _CONCENTRATION = re.compile(r"(?:[kmµunp]?(?:g|mol)|IU|U)/[dmµc]?(?:L|l|m\^3)$")
 _LIQUID = (
-    r"(?:milk|beer|wine|petrol|diesel|gasoline|fuel|juice|blood|crude|cider|rainwater|sewage|paint|whisky|lemonade)"
+    r"(?:milk|beer|wine|petrol|diesel|gasoline|fuel|juice|blood|crude|cider|rainwater|sewage|paint|whisky|lemonade"
+    r"|liquid gas|natural gas|lng|kerosene|oil)"
 )
 _WATER = r"(?:water|drinking water|seawater|fresh water|freshwater|rainwater|meltwater)"
 
@@ -62,7 +63,7 @@ _ROWS = (
         "an amount of water",
     ),
     _row(
-        "beer|milk|wine|petrol|diesel|gasoline|fuel|juice|blood|crude|cider|sewage|paint|whisky|lemonade",
+        "beer|milk|wine|petrol|diesel|gasoline|fuel|juice|blood|crude|cider|sewage|paint|whisky|lemonade|gas|lng|kerosene|oil",
         rf"{_Q} of (?:[a-z-]+ )?{_LIQUID}{_END}",
         "area length temperature speed voltage pressure frequency",
         "an amount of a liquid",
@@ -242,6 +243,33 @@ _ROWS = (
         "mass area temperature pressure volume",
         "a distance",
     ),
+    _row(
+        "rea |rea:|space",
+        rf"\b(?:floor|living|surface|usable|plot|land|roof|built-up|office|exhibition) (?:area|space)"
+        rf"(?: of| is| was| measures|:|,)? {_HEDGE}{_Q}",
+        "volume mass temperature speed energy power",
+        "an area",
+    ),
+    _row(
+        "memory|RAM|storage|disk",
+        rf"{_Q} of (?:[a-z-]+ )?(?:memory|ram|storage|disk space|flash)\b",
+        "frequency length mass voltage power temperature",
+        "an amount of data",
+    ),
+    _row(
+        "bulb|lamp|led|heater|fridge|kettle|motor|boiler|charger|router|screen|pump",
+        rf"\b(?:bulb|lamp|led|heater|fridge|kettle|motor|boiler|charger|router|screen|pump)s?(?: [a-z]+)? (?:draws?|drew"
+        rf"|consumes?) {_HEDGE}{_Q}",
+        "voltage mass length area temperature",
+        "a power",
+    ),
+    _row(
+        "cover|ran |walk|cycl|swam|rode|row",
+        rf"\b(?:covered|ran|walked|cycled|swam|rode|rowed|hiked|jogged)(?: (?:the|a|last|first|final|remaining|another"
+        rf"|total of))* {_HEDGE}{_Q}(?! of (?:ground|land))",
+        "mass temperature pressure energy voltage",
+        "a distance",
+    ),
     _row("dose|Dose", rf"\b(?:dose|doses|dosage) of {_HEDGE}{_Q}", "length speed temperature area power", "a dose"),
     _row(
         "nflate",
@@ -320,6 +348,9 @@ def unit_nouns(sentence: Sentence, before: str = "") -> Iterator[Finding]:
             measured = dimension_name(unit) or ("concentration" if _CONCENTRATION.search(unit) else None)
             if measured == "length" and what == "an amount of water" and unit not in ("km", "mi"):
                 continue  # `20 cm of water`
+            if what == "a height" and unit == "km" and quantity.value > 9 and "above sea" in text:
+                message = f"Nothing lies {quantity.text} above sea level: is it another unit?"
+                yield finding_at("unit", quantity, message, unit=unit, probability=0.88)
             if measured not in wrong or any(each.confidence != "certain" for each in quantity.numerals):
                 continue
             if _CONTINUED.match(words, match.end(name)) or any(each.shared for each in quantity.numerals):
