@@ -64,7 +64,8 @@ _ROWS = (
     ),
     _row(
         "beer|milk|wine|petrol|diesel|gasoline|fuel|juice|blood|crude|cider|sewage|paint|whisky|lemonade|gas|lng|kerosene|oil",
-        rf"{_Q} of (?:[a-z-]+ )?{_LIQUID}{_END}",
+        rf"{_Q} of (?:(?!the|his|her|its)[a-z-]+ )?{_LIQUID}\b(?!-| (?:tank|pipe|pipeline|field|well|paint|column|bath"
+        r"|station|stain|spill|palm|vessel|land|lease|acreage|barrel)s?\b)",
         "area length temperature speed voltage pressure frequency",
         "an amount of a liquid",
     ),
@@ -102,7 +103,7 @@ _ROWS = (
         r"\b(?:rated|peak|maximum|max\.|engine|installed|motor|nominal|heating|cooling|output|electric"
         rf"|electrical|thermal|charging|its|a) power(?: output| rating)?{_IS}{_HEDGE}{_Q}(?! ?(?:a|per"
         r"|each|every) )",
-        "energy volume temperature area length",
+        "energy volume temperature area length mass",
         "a power",
     ),
     _row(
@@ -269,6 +270,34 @@ _ROWS = (
         rf"|total of))* {_HEDGE}{_Q}(?! of (?:ground|land))",
         "mass temperature pressure energy voltage",
         "a distance",
+    ),
+    _row(
+        "load of|carries|carry|lifts",
+        rf"\b(?:loads? of|(?:lift|elevator|crane|lorry|van|truck|trailer|hoist|winch)(?: [a-z]+)? (?:carries|lifts|can carry"
+        rf"|can lift|holds)) {_HEDGE}{_Q}",
+        "length area temperature speed time",
+        "a load",
+    ),
+    _row("in size", rf"{_Q} in size\b", "mass temperature speed time power", "a size"),
+    _row(
+        "ccelerat|top speed|speed limit",
+        rf"\b(?:accelerat(?:e|es|ed|ing)(?: [a-z]+){{0,2}}? to|top speed(?: of| is| was|:)|speed limit(?: of| is| was|:)) "
+        rf"{_HEDGE}{_Q}",
+        "mass volume temperature area length power",
+        "a speed",
+    ),
+    _row(
+        "vaccine|fridge|freezer|vials|samples|insulin|serum|meat|milk",
+        rf"\b(?:keep|kept|stor(?:e|ed|ing)|transport(?:ed)?)\b[^.;\ue000-\uf8ff]{{0,40}}? (?:at|below|under) {_HEDGE}{_Q}",
+        "mass volume area speed power energy",
+        "a temperature",
+    ),
+    _row(
+        "urrent|attery",
+        rf"\bcurrent (?:through|in|of) (?:the )?[a-z]+{_IS}{_HEDGE}{_Q}|\bbattery(?: pack)? (?:stores|holds|has a capacity of) "
+        rf"{_HEDGE}{slot('r', UNIT)}",
+        "temperature length mass area speed",
+        "a current or a charge",
     ),
     _row("dose|Dose", rf"\b(?:dose|doses|dosage) of {_HEDGE}{_Q}", "length speed temperature area power", "a dose"),
     _row(
