@@ -121,7 +121,9 @@ _LINES = re.compile(r":[ ]*\n|[a-z][.)]?[ ]*\n\s*(?:[-*•–+]|\(?1[.)]) ")
 _HEAD = re.compile(r"[a-z](?:\)|\.)?$")
 _ASIDE = re.compile(r" \([^)]*\)(?=:$)")
 _THAT_DAY = re.compile(r"\b(?:first|last|next) (?:day|morning|visit|lesson|page|week|meeting|evening)\b")
-_FOR_PEOPLE = re.compile(r"\b(?:for|serves|feeds) (?:\d+|[a-z]+) (?:people|persons|guests|days|nights)\b", re.IGNORECASE)
+_FOR_PEOPLE = re.compile(
+    r"\b(?:for|serves|feeds) (?:\d+|[a-z]+) (?:people|persons|guests|days|nights)\b", re.IGNORECASE
+)
 
 
 def _number(word: str) -> int:
@@ -217,7 +219,13 @@ def _inline(part: str, offset: int) -> Iterator[Finding]:
             or _AND_SO_MANY.search(part[max(0, match.start("n") - 25) : match.start("n")])
         ):
             continue
-        if not had_ages and not is_plain and "namely" not in match["mark"] and "that is" not in match["mark"] and not _are_names(items):
+        if (
+            not had_ages
+            and not is_plain
+            and "namely" not in match["mark"]
+            and "that is" not in match["mark"]
+            and not _are_names(items)
+        ):
             continue
         if (
             _ANOTHER.search(match["gap"])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from numerate.apps.consistency.base import Rule, finding_at, matches, rules, written_like
 from numerate.apps.consistency.changes import change_findings
 from numerate.apps.consistency.closed import FLIGHT, closed_difference, closed_span
-from numerate.apps.consistency.closed_changes import closed_ages, closed_balance, closed_margin, closed_way
+from numerate.apps.consistency.closed_changes import closed_ages, closed_margin, closed_way
 from numerate.apps.consistency.difference_patterns import (
     CLOCKS,
     LIVES,
@@ -21,7 +21,6 @@ from numerate.apps.consistency.paragraph_gaps import paragraph_gaps
 from numerate.apps.consistency.quantities import CLOCK, DATED, YEAR
 from numerate.apps.consistency.race_times import race_times
 from numerate.apps.consistency.spans import Span, ages_of, spans_of
-from numerate.apps.consistency.told_durations import told_durations
 from numerate.numerals.unit_factors import dimension_name, measure_of
 
 if TYPE_CHECKING:
@@ -119,12 +118,10 @@ class Differences(Rule):
                     yield from self._score(sentence, match)
             yield from closed_margin(sentence)
         yield from closed_ages(sentence)
-        yield from closed_balance(sentence)
 
     def whole(self, document: Document, sentences: Sequence[Sentence]) -> Iterable[Finding]:
         """Looks for ages, durations and margins over the sentences of a paragraph."""
         yield from lives(document.text, sentences)
-        yield from told_durations(document.text, sentences)
         yield from margins(document.text, sentences)
         yield from race_times(document.text, sentences)
 

@@ -26,7 +26,9 @@ _START = r"(?:(?<=[.;:!?] )|(?<=\n)|(?<=, and )|(?<=; and ))"
 _ORDINALS = ("first(?:ly)?|one|to begin with", "second(?:ly)?|the other|another", "third(?:ly)?", "fourth(?:ly)?",
              "fifth(?:ly)?", "sixth(?:ly)?", "seventh(?:ly)?")  # fmt: skip
 _MARKS = [
-    re.compile(rf"{_START}(?:the |a |an? )?(?:{words})(?:,|:| (?!half|time|year|of the (?:year|month)|class)[a-z]+)", re.I)
+    re.compile(
+        rf"{_START}(?:the |a |an? )?(?:{words})(?:,|:| (?!half|time|year|of the (?:year|month)|class)[a-z]+)", re.I
+    )
     for words in _ORDINALS
 ]
 _LAST = re.compile(rf"{_START}(?:and )?(?:finally|lastly|last|the last|last but not least)\b,?", re.I)
@@ -49,7 +51,9 @@ _LISTS = (
     ),
     re.compile(rf"\b{_N} (?:[a-z-]+ )?[a-z]{{4,}}s(?: [a-z]+ed)?, (?:in |at |namely )?{_NAMES}(?=[.;]|$)"),
 )  # fmt: skip
-_OPEN = re.compile(r"\b(?:includ\w*|such as|among|e\.g|at least|of the|first|last|other|more|each|every|per|between|or)\b")
+_OPEN = re.compile(
+    r"\b(?:includ\w*|such as|among|e\.g|at least|of the|first|last|other|more|each|every|per|between|or)\b"
+)
 _LAST_YEAR = re.compile(r"\b(?:last|each|every|per) (?:year|month|week|season|summer|winter)\b")
 
 

@@ -191,7 +191,13 @@ def _beyond(sentence: Sentence) -> Iterator[Finding]:
     if len(fields) != 1 or len(places) != 1:
         return
     c, n = sentence.get(fields[0], "c" if fields[0]["c"] else "e"), sentence.get(places[0], "n")
-    if n.value > c.value > 2 and not c.hedge and not c.text[0].isupper() and c.group == "plain" and n.value < 10 * c.value:
+    if (
+        n.value > c.value > 2
+        and not c.hedge
+        and not c.text[0].isupper()
+        and c.group == "plain"
+        and n.value < 10 * c.value
+    ):
         yield finding_at("ordinal", n, f"There is no {n.text} of {c.text}.", others=[c], probability=0.87)
 
 
@@ -216,7 +222,9 @@ def _years_of_century(sentence: Sentence) -> Iterator[Finding]:
     if len(found) != 1 or not years or words.count("century") != 1 or _OTHER_TIME.search(words):
         return
     n = sentence.get(found[0], "n")
-    if all(abs(n.value - (int(each.value) - 1) // 100 - 1) == 1 and n.value not in _century(each.value) for each in years):
+    if all(
+        abs(n.value - (int(each.value) - 1) // 100 - 1) == 1 and n.value not in _century(each.value) for each in years
+    ):
         yield _century_finding(n, years[0])
 
 

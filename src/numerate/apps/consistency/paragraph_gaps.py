@@ -80,6 +80,10 @@ _CLOCK_APART = re.compile(
     r"|first|every|each|per|within|notice|left|remaining|only|extra|more|another|last|half|net|excluding|without|second"
     r"|clocks?|ahead|behind)\b"
 )
+_NO_PAUSE = re.compile(
+    r"\b(?:without|no)(?: an?| any)?(?: lunch)? (?:break|pause|interval|time change)|\b(?:a|per|every) day\b"
+)
+_TAKES = re.compile(r"\b(?:takes?|took|lasts?|lasted)(?: (?:only|just|exactly|you|us|them|about|a total of))* $")
 _YEARS_APART = re.compile(
     r" (?:(?:her|his|their|its) (?:junior|senior)|between (?:them|the two|these|those|the)|apart|older|younger|separate"
     r"|lie|lay)\b"
@@ -89,7 +93,7 @@ _YEARS_LONG = re.compile(
 )
 _YEARS_OTHER = re.compile(
     r"\b(?:ago|every|first|last|next|another|more|aged?|sentence\w*|contract|experience|warranty|least|previous\w*"
-    r"|again|while|whereas|second|father|mother|son|daughter|earlier|before|about|some|nearly|almost|over|than|or|fund|due|bonds?|debentures?|non-[a-z]+)\b"
+    r"|again|while|whereas|second|father|mother|son|daughter|earlier|before|about|some|nearly|almost|than|or|fund|due|bonds?|debentures?|non-[a-z]+)\b"
 )
 _STEMS = (
     "differ", "gap", "drop", "fall", "fell", "rise", "rose", "ris", "crease", "gain", "los", "climb", "cent", "margin",
@@ -231,9 +235,15 @@ _LONG = re.compile(
     r"\b(?:within|after|lasts?|lasted|runs? for|ran for|warranty(?: of|:)?|guarantee of|term of|period of|for|valid for"
     r"|probation(?:ary)? period of)(?: (?:a|the|another|exactly|full))? $"
 )
-_LONG_TAIL = re.compile(r" (?:later|afterwards|after (?:the|that|this|its)|from (?:the|that|this|its)|of the date|of receipt)\b")
-_UP_TO = re.compile(r"\b(?:expir\w+|end(?:s|ed)?|due|payable|no later than|by|until|came to an end|resum\w+|i\.e\.|on|till)\b")
-_NO_TERM = re.compile(r"\b(?:renew\w*|extend\w*|early|prematurely|terminated|although|but|instead|extension|cancel\w*|moved)\b")
+_LONG_TAIL = re.compile(
+    r" (?:later|afterwards|after (?:the|that|this|its)|from (?:the|that|this|its)|of the date|of receipt)\b"
+)
+_UP_TO = re.compile(
+    r"\b(?:expir\w+|end(?:s|ed)?|due|payable|no later than|by|until|came to an end|resum\w+|i\.e\.|on|till)\b"
+)
+_NO_TERM = re.compile(
+    r"\b(?:renew\w*|extend\w*|early|prematurely|terminated|although|but|instead|extension|cancel\w*|moved)\b"
+)
 
 
 def _dates(paragraph: Paragraph, d: Quantity) -> Iterator[Finding]:
@@ -245,7 +255,9 @@ def _dates(paragraph: Paragraph, d: Quantity) -> Iterator[Finding]:
     if len(near) != 2 or any(each.group == "year" for each in near):
         return
     a, b = near
-    if not (_LONG.search(paragraph.lead(d)) or _LONG_TAIL.match(paragraph.tail(d))) or not _UP_TO.search(paragraph.between(a, b) if d.start < b.start else paragraph.around(a, b, d)):
+    if not (_LONG.search(paragraph.lead(d)) or _LONG_TAIL.match(paragraph.tail(d))) or not _UP_TO.search(
+        paragraph.between(a, b) if d.start < b.start else paragraph.around(a, b, d)
+    ):
         return
     if sum(each.unit in _DAYS for each in paragraph.values) > 1 or _NO_TERM.search(paragraph.lower):
         return
@@ -268,7 +280,7 @@ def _clocks(paragraph: Paragraph, d: Quantity, bits: float) -> Iterator[Finding]
     if len(near) != 2 or len(clocks) > 3 or sum(each.unit in ("h", "min") for each in paragraph.values) > 2:
         return
     a, b = near
-    words = paragraph.around(a, b, d)
+    words = _NO_PAUSE.sub("", paragraph.around(a, b, d))
     if FLIGHT.search(words) or _CLOCK_APART.search(words):
         return
     measure = measure_of(d.unit or "")
@@ -278,7 +290,9 @@ def _clocks(paragraph: Paragraph, d: Quantity, bits: float) -> Iterator[Finding]
     if len(d.numerals) > 1:  # hours and minutes: one of both is right
         slip = 5.0 if (said // 60 == minutes // 60) != (round(said) % 60 == minutes % 60) else 0.0
     else:
-        slip = slip_bits(d, minutes if d.unit == "min" else minutes / 60)
+        slip = slip_bits(d, minutes if d.unit == "min" else minutes / 60) or (4.0 if abs(said - minutes) == 60 else 0.0)
+    if _TAKES.search(paragraph.lead(d)):
+        bits, slip = STRONG, max(slip, 2.0)
     if slip and bits + slip + 1.0 >= NEEDED:
         hours, rest = divmod(round(minutes), 60)
         message = f"From {a.text} to {b.text} are {hours} h {rest:02} min, not {d.text}."

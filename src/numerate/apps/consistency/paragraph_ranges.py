@@ -58,7 +58,9 @@ _NOT = re.compile(
     r"|record|total|altogether|difference|per|each|national|limit|allowed|while|whereas|respectively|except\w*|although"
     r"|normal\w*|before it|rather|now|instead|raised|forecast|outlier|corrected)\b|n['’]t\b"
 )
-_FROM = re.compile(r"\b(?:from|between|range of|range is|range|ranges|lie|lies|of|measure|aged|for|with|be|is|are|scale of)(?: [a-z]+)? [$€£]?$")
+_FROM = re.compile(
+    r"\b(?:from|between|range of|range is|range|ranges|lie|lies|of|measure|aged|for|with|be|is|are|scale of)(?: [a-z]+)? [$€£]?$"
+)
 _SPREAD = re.compile(r"\b(?:c\.?i|iqr|interquartile|confidence|credible|percentiles?|sd|quartiles?|interval)\b")
 """Intervals that do not hold all values."""
 _THIRD = re.compile(r"\b(?:third|fourth|fifth|others?|rest|remaining|ours|mine|second)\b")
@@ -96,8 +98,13 @@ def _limits(paragraph: Paragraph, values: list[Quantity]) -> Iterator[Finding]:
     if len(low) != 1 or len(high) != 1 or not _is_kin(low[0], high[0]) or low[0].value <= high[0].value:
         return
     a, b = low[0], high[0]
-    nouns = [re.match(r" (?!and\b|but\b|on\b|in\b|at\b|or\b|to\b|per\b|of\b|for\b)([a-z]+)", paragraph.tail(each)) for each in (a, b)]
-    if (nouns[0] and nouns[1] and nouns[0][1] != nouns[1][1]) or (a.unit is None and nouns[0] and nouns[1] is None and nouns[0].end() > 14):
+    nouns = [
+        re.match(r" (?!and\b|but\b|on\b|in\b|at\b|or\b|to\b|per\b|of\b|for\b)([a-z]+)", paragraph.tail(each))
+        for each in (a, b)
+    ]
+    if (nouns[0] and nouns[1] and nouns[0][1] != nouns[1][1]) or (
+        a.unit is None and nouns[0] and nouns[1] is None and nouns[0].end() > 14
+    ):
         return
     if len(paragraph.between(a, b)) < 60 and not re.search(r"\bor\b|[;.]", paragraph.between(a, b)):
         message = f"The lower limit {a.text} is more than the upper one, {b.text}."
@@ -134,7 +141,12 @@ def _members(paragraph: Paragraph, places: dict[int, list[Quantity]]) -> Iterato
         here = paragraph.place(b)
         is_scale = _SCALE.search(paragraph.lead(a)) is not None
         for x in values[index + 2 :]:
-            if paragraph.place(x) > here + 1 or x.hedge or x.half > 5 * b.half or not (_is_kin(x, b) or (x.group == "plain" and x.half == b.half < 0.5)):
+            if (
+                paragraph.place(x) > here + 1
+                or x.hedge
+                or x.half > 5 * b.half
+                or not (_is_kin(x, b) or (x.group == "plain" and x.half == b.half < 0.5))
+            ):
                 continue
             is_in = a.value - a.half - x.half <= x.value <= b.value + b.half + x.half
             verdict = _verdict(paragraph, x, is_scale)
@@ -152,7 +164,9 @@ def _verdict(paragraph: Paragraph, x: Quantity, is_scale: bool) -> bool | None:
     words = f"{lead[-50:]} {tail[:50]}"
     if _NOT.search(words):
         return None
-    if _MEMBER.search(lead) or (is_scale and _SCORED.search(lead) and not re.match(r" (?:of|out of|times|people|pa)", tail)):
+    if _MEMBER.search(lead) or (
+        is_scale and _SCORED.search(lead) and not re.match(r" (?:of|out of|times|people|pa)", tail)
+    ):
         return True
     if _OUTSIDE.search(tail):
         return False
@@ -167,4 +181,6 @@ def _is_kin(one: Quantity, other: Quantity) -> bool:
     """Whether both may have one unit; the first of two often leaves it out."""
     if one.group == other.group:
         return one.comparable(other)
-    return one.group == "plain" and other.group in ("unit", "money") or other.group == "plain" and one.group == "unit"
+    return (one.group == "plain" and other.group in ("unit", "money")) or (
+        other.group == "plain" and one.group == "unit"
+    )

@@ -16,7 +16,6 @@ from numerate.apps.consistency.range_bounds import (
     centre_outside,
     descending,
     impossible_values,
-    mean_elsewhere,
 )
 from numerate.apps.consistency.range_claims import range_claims
 
@@ -259,8 +258,7 @@ class Ranges(Rule):
                 message = f"The range begins with {a.text}, which is after its end {b.text}."
                 yield finding_at("range", a, message, others=[b], probability=0.9)
         if "aver" in skeleton or "mean" in skeleton or "median" in skeleton or "avg" in skeleton:
-            found = list(self._extremes(sentence)) or list(centre_outside(sentence))
-            yield from found or mean_elsewhere(sentence)
+            yield from list(self._extremes(sentence)) or centre_outside(sentence)
         for match in (*_DAYS.finditer(skeleton), *_DASHED_DAYS.finditer(skeleton)) if DATED in skeleton else ():
             yield from self._days(sentence, match)
         if "rang" in skeleton or "iqr" in skeleton:

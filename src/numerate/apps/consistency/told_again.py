@@ -60,7 +60,9 @@ class _Told:
         self.before, self.behind = before.lower(), behind.lower()
         self.names = frozenset(name[:6] for name in _NAME.findall(f"{before} | {behind}"))
         self.stems = _stems(self.before) | _stems(self.behind)
-        attribute = re.search(r"\b([a-z'’-]{4,})(?: (?:of|is|was|at|to|equals|by|for|totall?ed|came to))+ [$€£]?$", self.before)
+        attribute = re.search(
+            r"\b([a-z'’-]{4,})(?: (?:of|is|was|at|to|equals|by|for|totall?ed|came to))+ [$€£]?$", self.before
+        )
         tail = re.split(r"[,;:.()]", _UNIT_WORD.sub("", self.behind.lstrip(" -")))[0].split()[:3]
         self.attribute = attribute[1][:5] if attribute and attribute[1] not in STOP else ""
         words = [attribute[1]] if attribute else []
@@ -125,7 +127,12 @@ def _compared(told: _Told, earlier: list[_Told]) -> Iterator[Finding]:
 def _bits(first: _Told, told: _Told) -> float:
     a, b = first.quantity, told.quantity
     slip = _slip(a, b)
-    if not slip or a.hedge or _OTHER.search(first.before[-24:]) or _OTHER.match(_UNIT_WORD.sub("", first.behind[:16]).lstrip(" -,")):
+    if (
+        not slip
+        or a.hedge
+        or _OTHER.search(first.before[-14:].replace("laid down", ""))
+        or _OTHER.match(_UNIT_WORD.sub("", first.behind[:16]).lstrip(" -,"))
+    ):
         return 0.0
     if first.names - told.names and told.names - first.names:
         return 0.0
@@ -145,7 +152,9 @@ def _bits(first: _Told, told: _Told) -> float:
 
 
 _SCORE = re.compile(r"(?<![\d–/.-])(\d{1,3})(?: ?[–-] ?| to )(\d{1,3})(?![\d–/-])(?: (?P<noun>[a-z]{3,}))?")
-_RESULT = re.compile(r"(?:victory|win|wins|defeat|loss|vote|draw|result|triumph|success|score|decision|ruling|verdict)$")
+_RESULT = re.compile(
+    r"(?:victory|win|wins|defeat|loss|vote|draw|result|triumph|success|score|decision|ruling|verdict)$"
+)
 _RESULT_VERB = re.compile(r"\b(?:won|beat|lost|vot\w+|defeat\w*|drew|victory|win|loss|score|ruled|decided|result)\b")
 
 
@@ -164,7 +173,11 @@ def told_scores(sentences: Sequence[Sentence]) -> Iterator[Finding]:
     if not _RESULT.match(noun) or not re.search(r"\b(?:the|this|that|their|her|his|its) $", before):
         return
     lead = other.text[max(0, again.start() - 50) : again.start()].lower()
-    if _OTHER.search(re.sub(r"^.*[,;]|\bafter the $", "", lead)) or not _RESULT_VERB.search(around) or _OTHER.search(around):
+    if (
+        _OTHER.search(re.sub(r"^.*[,;]|\bafter the $", "", lead))
+        or not _RESULT_VERB.search(around)
+        or _OTHER.search(around)
+    ):
         return
     b = next((each for each in other.quantities if each.start >= again.start() + other.offset), None)
     if b is not None:
