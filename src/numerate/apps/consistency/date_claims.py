@@ -33,7 +33,8 @@ _SHORT_DAYS = tuple(day[:3] for day in _DAYS)
 _ISO = re.compile(r"(?<![\w./:-])([12]\d{3})-(\d{2})-(\d{2})(?![\w/-]|\.\d)")
 _SLASHED = re.compile(r"(?<![\w./-])(\d{1,2})([/.])(\d{1,2})\2((?:19|20)\d\d)(?![\w/-]|\.\d)")
 _BEGIN = re.compile(
-    r"\b(?:open(?:s|ed|ing)?|start(?:s|ed)?|begins?|began|begun|from|check(?:ing|ed)?[ -]in|depart\w*|le(?:ave|aves|aving|ft)"
+    r"\b(?:open(?:s|ed|ing)?|start(?:s|ed)?|begins?|began|begun|from|check(?:ing|ed)?[ -]in|depart\w*|le(?:ave"
+    r"|aves|aving|ft)"
     r"|effective|takes? effect|took effect|into (?:force|effect)|in force|commenc\w+|issued|admitted|admission|surgery"
     r"|arriv(?:e|es|al|ing|ed)|outbound|valid from|launch\w*|born|placed|ordered|received|submitted|picked up|pick-up"
     r"|collect\w*|signed|hired|planted|sown|start date|moved in|booked from|arrested|detained|sampl\w+|drawn|taken|sent"
@@ -42,9 +43,11 @@ _BEGIN = re.compile(
     re.IGNORECASE,
 )
 _END = re.compile(
-    r"\b(?:clos(?:e|es|ed|ing)|ends?|ended|ending|until|till|through|check(?:ing|ed)?[ -]out|returns?|returned|returning"
+    r"\b(?:clos(?:e|es|ed|ing)|ends?|ended|ending|until|till|through|check(?:ing|ed)?[ -]out|returns?|returned"
+    r"|returning"
     r"|expires?|expired|expiry|discharged?|deadline|finish\w*|conclud\w+|completed|died|inbound|due(?: back)?|drop-off"
-    r"|harvested|moved out|end date|back on|leave on|terminat\w+|lapse[sd]?|accepted on|published|released|report(?:s|ed)"
+    r"|harvested|moved out|end date|back on|leave on|terminat\w+|lapse[sd]?|accepted on|published|released"
+    r"|report(?:s|ed)"
     r"|results?|delivered|replied|answered|granted|approved|resigned|retire[sd]?|divorced|scrapped|dissolved|payable"
     r"|paid|reached|arrived|acquitted|sentenced|home|landed|docked)\b",
     re.IGNORECASE,
@@ -167,7 +170,7 @@ def _order(text: str, sentence: Sentence, dates: list[_Date]) -> Iterator[Findin
 
 
 def _over_sentences(text: str, group: Sequence[Sentence]) -> Iterator[Finding]:
-    """A begin in one sentence and an earlier end in the next: `takes effect on 1 May 2024. It ends on 30 April 2023`."""
+    """A begin in one sentence and an earlier end in the next: `from 1 May 2024. It ends on 30 April 2023`."""
     for first, last in itertools.pairwise(group):
         if last.offset - first.offset - len(first.text) > 3 or not first.dates or not last.dates:
             continue
@@ -185,7 +188,8 @@ def _over_sentences(text: str, group: Sequence[Sentence]) -> Iterator[Finding]:
 
 _WEEKDAY = "|".join(_DAYS)
 _LATER = re.compile(
-    r"\b(?:(?P<n>two|three|four|five|six) days (?:later|after(?:wards)?)|the (?:next|following) day|the day after|a day later)"
+    r"\b(?:(?P<n>two|three|four|five|six) days (?:later|after(?:wards)?)|the (?:next|following) day"
+    r"|the day after|a day later)"
     rf"(?: that)?,? (?:on )?\(?(?P<w>{_WEEKDAY})\b"
 )
 _COUNTS = {word: n for n, word in enumerate("two three four five six".split(), 2)}  # noqa: SIM905

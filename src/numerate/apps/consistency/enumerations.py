@@ -38,16 +38,19 @@ _CALENDAR = (
     r"|Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday)s?"
 )
 _DAYS = rf"(?P<items>{_CALENDAR}(?:, {_CALENDAR})*,? and {_CALENDAR})"
-_MINUTES = r"(?P<items>\d{1,3}(?:st|nd|rd|th)(?:, (?:the )?\d{1,3}(?:st|nd|rd|th))*,? and (?:the )?\d{1,3}(?:st|nd|rd|th)) minutes?\b"
+_NTH = r"\d{1,3}(?:st|nd|rd|th)"
+_MINUTES = rf"(?P<items>{_NTH}(?:, (?:the )?{_NTH})*,? and (?:the )?{_NTH}) minutes?\b"
 _NAME = r"(?:(?:Dr|Mr|Mrs|Ms|Prof|Sir)\.? )?[A-ZÀ-Ý][\w’'-]+(?: [A-ZÀ-Ý][\w’'.-]*){0,2}"
 _NAMES = rf"(?P<items>{_NAME}(?:, {_NAME})+,? and {_NAME})(?=[.;,)]|$)"
 _LISTS = (
-    re.compile(rf"\b{_N} (?:[a-z-]+ ){{0,2}}?(?:times|[a-z]{{3,}}s)\b[^.;:\d]{{0,40}}?(?:,|:|,? (?:in|on|namely)|\()+ (?:on |in )?{_DAYS}(?=[.;)]|$)"),
+    re.compile(rf"\b{_N} (?:[a-z-]+ ){{0,2}}?(?:times|[a-z]{{3,}}s)\b[^.;:\d]{{0,40}}?(?:,|:|,? (?:in|on"
+        rf"|namely)|\()+ (?:on |in )?{_DAYS}(?=[.;)]|$)"),
     re.compile(rf"\b{_DAYS}, {_N} (?:times |of them )?(?:in all|in total|altogether)\b"),
     re.compile(rf"\b{_N} (?:goals|tries|strikes|penalties|free kicks)\b[^.;\d]{{0,50}}? {_MINUTES}"),
     re.compile(
         r"\b(?:panel|jury|team|crew|committee|board|group|family|party|delegation|band|squad|staff) of "
-        rf"{_N},? (?:(?:is|was|were|are) )?(?:made up of|composed of|consist(?:s|ed|ing) of|compris(?:es|ed|ing)) {_NAMES}"
+        rf"{_N},? (?:(?:is|was|were|are) )?(?:made up of|composed of|consist(?:s|ed|ing) of|compris(?:es|ed"
+        rf"|ing)) {_NAMES}"
     ),
     re.compile(rf"\b{_N} (?:[a-z-]+ )?[a-z]{{4,}}s(?: [a-z]+ed)?, (?:in |at |namely )?{_NAMES}(?=[.;]|$)"),
 )  # fmt: skip

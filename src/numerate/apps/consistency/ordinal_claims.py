@@ -174,13 +174,15 @@ def _of_fewer(sentence: Sentence) -> Iterator[Finding]:
 _FIELD = re.compile(
     r"\b(?:league|field|division|group|table|class|grid|list|ranking|line-up|pool|championship|series|heat|squad) of "
     rf"(?:only |just )?{slot('c', COUNT)}(?: [a-z]+)?"
-    rf"|\b(?:out of|of|among|from)(?: the| all| our)*? {slot('e', COUNT)} (?:[a-z-]+ )?(?P<who>teams|clubs|countries|runners"
+    rf"|\b(?:out of|of|among|from)(?: the| all| our)*? {slot('e', COUNT)} (?:[a-z-]+ )?(?P<who>teams|clubs"
+    rf"|countries|runners"
     r"|riders|cities|towns|schools|entries|entrants|starters|boats|crews|players|drivers|cars|athletes|competitors|nations"
     r"|candidates|participants|districts|regions|universities|swimmers|skiers|contestants|firms|companies|states)\b"
 )
 _RANKED = re.compile(
     r"\b(?:finish\w*|came|come|plac\w+|ended(?: up)?|rank\w*|is|was|lies|stands|stood|comes|sits|slipped to|fell to)"
-    rf"(?: (?:only|just|a|the|in|home|up|lowly|poor|well))* {_N}(?! [a-z]*(?:time|year|season|title|century|goal|round))"
+    rf"(?: (?:only|just|a|the|in|home|up|lowly|poor|well))* {_N}(?! [a-z]*(?:time|year|season|title|century"
+    rf"|goal|round))"
 )
 
 
@@ -203,7 +205,8 @@ def _beyond(sentence: Sentence) -> Iterator[Finding]:
 
 _OTHER_TIME = re.compile(
     r"\b(?:since|earlier|later|previous\w*|style|until|inspired|rebuilt|replac\w+|older|origin\w*|copy|ruins?|early|late"
-    r"|turn of|relic|tradition|from the|by the|back to|into the|through|between|and (?:early|late)|despite|unlike|model\w*"
+    r"|turn of|relic|tradition|from the|by the|back to|into the|through|between|and (?:early|late)|despite"
+    r"|unlike|model\w*"
     r"|remain\w*|survive\w*|restor\w+|again|collection|end of|begin\w*|[\ue007]. (?:and|or|to|century and))\b|–"
 )
 
@@ -215,7 +218,7 @@ _ONE_OF_CENTURY = re.compile(
 
 
 def _years_of_century(sentence: Sentence) -> Iterator[Finding]:
-    """A sentence with years of one century and the name of the next: `built in 1762, among the finest of the 17th century`."""
+    """Years of one century and the name of another: `built in 1762, among the finest of the 17th century`."""
     words = sentence.skeleton
     found = [*_ONE_OF_CENTURY.finditer(words)]
     years = [each for each in sentence.quantities if each.group == "year" and each.value >= 1000]

@@ -1,7 +1,7 @@
 """Limits, extremes and ranges of a paragraph, and values that contradict them.
 
-`at least 35 and no older than 28`; `the lowest reading was 5.1, the highest 8.4, the one before breakfast 9.6`; `projects
-of 18 to 36 months. Ours, at 40 months, fits comfortably`.
+`at least 35 and no older than 28`; `the lowest reading was 5.1, the highest 8.4, the one before breakfast 9.6`;
+`projects of 18 to 36 months. Ours, at 40 months, fits comfortably`.
 """
 
 from __future__ import annotations
@@ -25,11 +25,13 @@ _OF = (
     r"|measur\w+|weigh\w+)|:|,| \()* ?[$€£]?"
 )
 _LIMIT_LOW = re.compile(
-    r"\b(?:at least|no (?:younger|less|fewer|lower|shorter|smaller|lighter|earlier) than|not (?:less|fewer|younger) than"
+    r"\b(?:at least|no (?:younger|less|fewer|lower|shorter|smaller|lighter|earlier) than|not (?:less|fewer"
+    r"|younger) than"
     r"|(?:a |the )?minimum(?: [a-z]+)?(?: of| is|:)?|not (?:below|under)|over the age of) [$€£]?$"
 )
 _LIMIT_HIGH = re.compile(
-    r"\b(?:at most|no (?:older|more|higher|longer|larger|bigger|heavier|taller|later) than|not (?:more|older|longer) than"
+    r"\b(?:at most|no (?:older|more|higher|longer|larger|bigger|heavier|taller|later) than|not (?:more|older"
+    r"|longer) than"
     r"|(?:a |the )?maximum(?: [a-z]+)?(?: of| is|:)?|not (?:above|over|exceed(?:ing)?)|under the age of) [$€£]?$"
 )
 _LOW = (
@@ -54,12 +56,14 @@ _OUTSIDE = re.compile(
     r"|ineligible|beyond (?:the|that|this) range|does(?:n't| not) qualify)\b"
 )
 _NOT = re.compile(
-    r"\b(?:not|never|if|unless|should|must|would|could|nor|without|until|when|no longer|neither|than|last year|previous\w*"
+    r"\b(?:not|never|if|unless|should|must|would|could|nor|without|until|when|no longer|neither|than|last year"
+    r"|previous\w*"
     r"|record|total|altogether|difference|per|each|national|limit|allowed|while|whereas|respectively|except\w*|although"
     r"|normal\w*|before it|rather|now|instead|raised|forecast|outlier|corrected)\b|n['’]t\b"
 )
 _FROM = re.compile(
-    r"\b(?:from|between|range of|range is|range|ranges|lie|lies|of|measure|aged|for|with|be|is|are|scale of)(?: [a-z]+)? [$€£]?$"
+    r"\b(?:from|between|range of|range is|range|ranges|lie|lies|of|measure|aged|for|with|be|is|are"
+    r"|scale of)(?: [a-z]+)? [$€£]?$"
 )
 _SPREAD = re.compile(r"\b(?:c\.?i|iqr|interquartile|confidence|credible|percentiles?|sd|quartiles?|interval)\b")
 """Intervals that do not hold all values."""

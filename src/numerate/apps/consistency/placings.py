@@ -48,10 +48,14 @@ _DID = (
     r"(?:were|was|are|is|finished|ran|swam|rode|came|had|scored|did|placed|crossed|jumped|threw|went|skied|drove|got"
     r"|managed|collected|ended|posted|recorded|clocked)"
 )
-_BETTER = r"(?:longer|larger|bigger|taller|older|deeper|heavier|more|richer|faster|ahead|quicker|better|higher|before|in front|further|farther|more points|stronger)"
+_BETTER = (
+    r"(?:longer|larger|bigger|taller|older|deeper|heavier|more|richer|faster|ahead|quicker|better|higher|before"
+    r"|in front|further|farther|stronger)"
+)
 _ONLY = re.compile(rf"\b(?:Only|Just|only|just) {_LIST} (?:{_DID}|have|has)\b[^.;\d]{{0,25}}?\b{_BETTER}\b")
 _BEATEN = re.compile(
-    rf"\b(?:beaten|bettered|preceded|surpassed|outscored|topped|headed|exceeded)(?:,? [a-z]+)? only by {_LIST}(?=[.;,]|$)"
+    rf"\b(?:beaten|bettered|preceded|surpassed|outscored|topped|headed"
+    rf"|exceeded)(?:,? [a-z]+)? only by {_LIST}(?=[.;,]|$)"
     rf"|,? (?:behind|after) (?:only )?(?P<list2>{_NAME} \([^)]*\)(?:, {_NAME})*,? and {_NAME})(?=[.;]|$)"
 )
 _COUNTED = re.compile(
@@ -73,7 +77,8 @@ _PLACED = re.compile(
     rf"|for|to))*"
     rf" {slot('n', ORDINAL)}(?! (?:time|year|day|goal|round|lap|set|attempt|century|title|win|race|season|half|minute"
     r"|half|jump|run|heat|stage|start|grade|edition|consecutive))"
-    rf"|\bthe {slot('m', ORDINAL)}[ -](?:largest|biggest|longest|tallest|highest|oldest|deepest|richest|fastest|heaviest"
+    rf"|\bthe {slot('m', ORDINAL)}[ -](?:largest|biggest|longest|tallest|highest|oldest|deepest|richest|fastest"
+    rf"|heaviest"
     r"|most [a-z]+)\b"
 )
 

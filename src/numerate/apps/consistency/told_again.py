@@ -108,6 +108,8 @@ def _compared(told: _Told, earlier: list[_Told]) -> Iterator[Finding]:
     lead = re.split(r"[,;:]|\b(?:most|some|all|many|each|one) of\b", told.before[-34:])[-1]
     if _OTHER.search(lead) or _OTHER.match(_UNIT_WORD.sub("", told.behind[:24]).lstrip(" -,")) or _PART.search(lead):
         return
+    if re.search(r"\b(?:beside|next to|behind|opposite|other|neighbou?ring)\b", told.behind[:40]):
+        return
     if b.group == "plain" and _SOME.match(told.behind):
         return
     if b.group == "clock" and re.match(r" [a-z]+ (?:of|for|with|to) ", told.behind):
