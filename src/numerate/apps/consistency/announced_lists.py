@@ -119,6 +119,7 @@ def _told(claims: Iterable[tuple[re.Match[str], int]], offset: int) -> Iterator[
 _LINES = re.compile(r":[ ]*\n|[a-z][.)]?[ ]*\n\s*(?:[-*•–+]|\(?1[.)]) ")
 """A line before a list."""
 _HEAD = re.compile(r"[a-z](?:\)|\.)?$")
+_INNER = re.compile(r"\((?P<n>\d{1,2}|[a-z]+)(?P<noun> [a-z]+s)\):\s*$")
 _ASIDE = re.compile(r" \([^)]*\)(?=:$)")
 _THAT_DAY = re.compile(r"\b(?:first|last|next) (?:day|morning|visit|lesson|page|week|meeting|evening)\b")
 _FOR_PEOPLE = re.compile(
@@ -138,6 +139,9 @@ def _lines(text: str) -> Iterator[Finding]:
         at += len(line) + 1
     for index, (start, line) in enumerate(lines):
         stripped = _ASIDE.sub(lambda each: " " * len(each[0]), line.rstrip())
+        if stripped.endswith("  :"):
+            inner = _INNER.search(line)
+            stripped = stripped if inner is None else line[: inner.end("n") + len(inner["noun"])] + ":"
         is_head = not stripped.rstrip().endswith(":") and index + 1 < len(lines) and _HEAD.search(line.rstrip())
         if is_head:
             stripped = line.rstrip().rstrip(".)") + ":"

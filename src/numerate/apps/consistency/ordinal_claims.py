@@ -211,6 +211,7 @@ _OTHER_TIME = re.compile(
 )
 
 
+_YEARS_LATER = re.compile(r"[\ue000-\ue009].(?: years?)? later\b")
 _ONE_OF_CENTURY = re.compile(
     r"\b(?:one of|among|most|typical|makes?|works?|examples?|masterpieces?|decades?|year|child|product|half)\b"
     rf"[^.;\ue000-\uf8ff]{{0,50}}?\bof (?:the )?{_N}[ -]century"
@@ -222,7 +223,7 @@ def _years_of_century(sentence: Sentence) -> Iterator[Finding]:
     words = sentence.skeleton
     found = [*_ONE_OF_CENTURY.finditer(words)]
     years = [each for each in sentence.quantities if each.group == "year" and each.value >= 1000]
-    if len(found) != 1 or not years or words.count("century") != 1 or _OTHER_TIME.search(words):
+    if len(found) != 1 or not years or words.count("century") != 1 or _OTHER_TIME.search(_YEARS_LATER.sub("", words)):
         return
     n = sentence.get(found[0], "n")
     if all(

@@ -60,7 +60,8 @@ _WEAK_LEAD = re.compile(
     r"\b(?:so|therefore|thus|hence|that is|that's|that makes|which (?:is|makes|means|leaves|left|gives)|leav(?:es|ing)"
     r"|left|giving|gives|making|meaning|means|burned|burnt|used|consumed|drove|driven|covered|travelled|walked|sold"
     r"|drank|consumption of|usage of|use of|spent|spans?|spanning|lasted|lasts|took|takes|after|for|sits|lies|stands"
-    r"|journey|trip|ride|crossing|procedure|operation|in all|altogether|total|took us)\b[^.;]{0,40}$"
+    r"|journey|trip|ride|crossing|procedure|operation|in all|altogether|total|took us|by|still|available"
+    r"|remaining|remains|balance)\b[^.;]{0,40}$"
 )
 _WEAK_TAIL = re.compile(
     r"['’]?(?:[ -][a-z'’-]+){0,3}? (?:used|burned|burnt|consumed|driven|drove|covered|travelled|sold|spent|gone"
@@ -84,7 +85,7 @@ _STEMS = (
     "lead", "sav", "short", "surplus", "defici", "over", "more", "less", "few", "extra", "er ", "apart", "ahead",
     "behind", "down", " up", "left", "leav", "so ", "thus", "giv", "mak", "mean", "used", "burn", "drove", "took",
     "take", "last", "after", "for ", "later", "between", "junior", "senior", "sumption", "above", "below",
-    "those ", "these ",
+    "those ", "these ", " by ", " years",
 )  # fmt: skip
 
 
@@ -131,7 +132,10 @@ def _values(paragraph: Paragraph, d: Quantity, bits: float) -> Iterator[Finding]
     pool = own if len(own) > 1 else pool
     if not 2 <= len(pool) <= MOST_POOL or any(each.value == d.value for each in pool):
         return
-    if is_explained(d, pool) or _APART.search(paragraph.around(d, *pool)) or _MODAL.search(paragraph.upto(d)):
+    begin, end = min(each.start for each in (d, *pool)), max(each.end for each in (d, *pool))
+    words = paragraph._cut(max(begin - 24, paragraph.whole.offset), end + 9)
+    is_signed = min(each.value for each in pool) < 0
+    if (not is_signed and is_explained(d, pool)) or _APART.search(words) or _MODAL.search(paragraph.upto(d)):
         return
     pairs = [
         (a, b)

@@ -36,8 +36,10 @@ _YEARS_APART = re.compile(
     r" (?:(?:her|his|their|its) (?:junior|senior)|between (?:them|the two|these|those|the)|apart|older|younger|separate"
     r"|lie|lay)\b"
 )
+_AND_SO_LONG = re.compile(r"\band (?:\d|two|three|four|five|six|seven|eight|nine|ten)\b")
 _YEARS_LONG = re.compile(
-    r"\b(?:after|for|served|spent|lasted|ran|stayed|following|over|reign of|tenure of|career of)(?: [a-z]+){0,2} $"
+    r"\b(?:the|those|these|after|for|served|spent|lasted|ran|stayed|following|over|reign of|tenure of"
+    r"|career of)(?: [a-z]+){0,2} $"
 )
 _YEARS_OTHER = re.compile(
     r"\b(?:ago|every|first|last|next|another|more|aged?|sentence\w*|contract|experience|warranty|least|previous\w*"
@@ -56,7 +58,9 @@ def year_gaps(paragraph: Paragraph, d: Quantity) -> Iterator[Finding]:
     real, is_apart = abs(a.value - b.value), _YEARS_APART.match(paragraph.tail(d)) is not None
     if not (is_apart or _YEARS_LONG.search(paragraph.lead(d))) or abs(real - d.value) <= 1 or d.value < 3:
         return
-    if not is_apart and sum(paragraph.place(each) == here for each in paragraph.values) > 1:
+    if not is_apart and _AND_SO_LONG.search(
+        paragraph.lower, d.end - paragraph.whole.offset, d.end - paragraph.whole.offset + 60
+    ):
         return  # `after 15 years as principal oboist and four as a section player`
     words = paragraph.around(a, b, d)
     if not 0.4 < d.value / max(real, 1) < 2.5 or _YEARS_OTHER.search(_YEARS_APART.sub("", words)):
@@ -103,7 +107,9 @@ def date_gaps(paragraph: Paragraph, d: Quantity) -> Iterator[Finding]:
     blur = 1.1 if size < 10 else 3.0
     if days <= 0 or abs(days - d.value * size) <= blur or abs(days - real * size) > blur:
         return
-    if not 0.4 < d.value / real < 2.5 or (size < 2 and not slip_bits(d, days) and not slip_bits(d, days + 1)):
+    if not 0.4 < d.value / real < 2.5 or (
+        size < 2 and not slip_bits(d, days) and not slip_bits(d, days + 1) and not 28 <= abs(days - d.value) <= 31
+    ):
         return
     message = f"From {a.text} to {b.text} are {plain(float(real))} {d.unit if d.unit != 'd' else 'days'}, not {d.text}."
     yield finding_at("difference", d, message, meant=float(real), others=[a, b], probability=0.86)

@@ -52,7 +52,7 @@ _BETTER = (
     r"(?:longer|larger|bigger|taller|older|deeper|heavier|more|richer|faster|ahead|quicker|better|higher|before"
     r"|in front|further|farther|stronger)"
 )
-_ONLY = re.compile(rf"\b(?:Only|Just|only|just) {_LIST} (?:{_DID}|have|has)\b[^.;\d]{{0,25}}?\b{_BETTER}\b")
+_ONLY = re.compile(rf"\b(?:Only|Just|only|just) {_LIST} (?:{_DID}|have|has|[a-z]{{4,}})\b[^.;\d]{{0,25}}?\b{_BETTER}\b")
 _BEATEN = re.compile(
     rf"\b(?:beaten|bettered|preceded|surpassed|outscored|topped|headed"
     rf"|exceeded)(?:,? [a-z]+)? only by {_LIST}(?=[.;,]|$)"

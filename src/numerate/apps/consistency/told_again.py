@@ -44,6 +44,7 @@ _WORD = re.compile(r"[a-zà-ÿ]{4,}")
 _NAME = re.compile(r"(?<=[a-z,;–-] )[A-ZÀ-Ý][a-zà-ÿ]{2,}")
 _UNIT_WORD = re.compile(r"^[-\s]?(?:metres?|meters?|year-old|old|years?|kilos?|tonnes?|litres?|people|persons?)\b[- ]?")
 _SMALL = frozenset(["for", "the", "and", "was", "are", "had", "has", "who", "she", "his", "her", "its", "our", "all"])
+_VALUES = frozenset(["value", "figure", "amount", "level", "reading", "size", "price", "cost"])
 _KINDS = ("plain", "unit", "money", "percent", "clock")
 _TIMES = frozenset(["year", "month", "week", "d", "h", "min", "s"])
 
@@ -64,14 +65,18 @@ class _Told:
             r"\b([a-z'’-]{4,})(?: (?:of|is|was|at|to|equals|by|for|totall?ed|came to))+ [$€£]?$", self.before
         )
         tail = re.split(r"[,;:.()]", _UNIT_WORD.sub("", self.behind.lstrip(" -")))[0].split()[:3]
-        self.attribute = attribute[1][:5] if attribute and attribute[1] not in STOP else ""
+        self.attribute = _stem(attribute[1]) if attribute and attribute[1] not in STOP | _VALUES else ""
         words = [attribute[1]] if attribute else []
         words += [word for word in tail if word not in STOP and word not in _SMALL and len(word) > 2][:2]
-        self.near = frozenset(word[:5] for word in words if word not in STOP)
+        self.near = frozenset(_stem(word) for word in words if word not in STOP)
 
 
 def _stems(text: str) -> frozenset[str]:
-    return frozenset(word[:5] for word in _WORD.findall(text) if word not in STOP)
+    return frozenset(_stem(word) for word in _WORD.findall(text) if word not in STOP)
+
+
+def _stem(word: str) -> str:
+    return word.removesuffix("s")[:5]
 
 
 def told_again(sentences: Sequence[Sentence]) -> Iterator[Finding]:
@@ -108,7 +113,7 @@ def _compared(told: _Told, earlier: list[_Told]) -> Iterator[Finding]:
     lead = re.split(r"[,;:]|\b(?:most|some|all|many|each|one) of\b", told.before[-34:])[-1]
     if _OTHER.search(lead) or _OTHER.match(_UNIT_WORD.sub("", told.behind[:24]).lstrip(" -,")) or _PART.search(lead):
         return
-    if re.search(r"\b(?:beside|next to|behind|opposite|other|neighbou?ring)\b", told.behind[:40]):
+    if re.search(r"\b(?:beside|next to|behind|opposite|other|second|third|neighbou?ring)\b", told.behind[:40]):
         return
     if b.group == "plain" and _SOME.match(told.behind):
         return
@@ -150,6 +155,8 @@ def _bits(first: _Told, told: _Told) -> float:
     if not near and (b.group == "plain" or (b.unit in _TIMES and slip < 6)):
         return 0.0
     shared = min(3, len((told.stems & first.stems) - (told.near & first.near)))
+    if first.place == told.place and (near < 3 or shared < 2) and not _is_parted(first, told):
+        return 0.0  # one sentence has two of them
     return 3.0 + slip + near + shared + (1.0 if _AGAIN.search(told.before[-40:]) else 0.0)
 
 
@@ -185,6 +192,12 @@ def told_scores(sentences: Sequence[Sentence]) -> Iterator[Finding]:
     if b is not None:
         message = f"The result is {again[1]}–{again[2]} here and {first[1]}–{first[2]} before."
         yield finding_at("repeated", b, message, probability=0.85)
+
+
+def _is_parted(first: _Told, told: _Told) -> bool:
+    """Whether what was read as one sentence has an end between both: `are now in. The cheapest ...`."""
+    stop = told.before.rfind(". ")
+    return stop >= 0 and told.quantity.start - first.quantity.end > len(told.before) - stop
 
 
 def _slip(a: Quantity, b: Quantity) -> float:
