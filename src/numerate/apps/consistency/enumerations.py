@@ -43,18 +43,22 @@ _NTH = r"\d{1,3}(?:st|nd|rd|th)"
 _MINUTES = rf"(?P<items>{_NTH}(?:, (?:the )?{_NTH})*,? and (?:the )?{_NTH}) minutes?\b"
 _NAME = r"(?:(?:Dr|Mr|Mrs|Ms|Prof|Sir)\.? )?[A-ZÀ-Ý][\w’'-]+(?: [A-ZÀ-Ý][\w’'.-]*){0,2}"
 _NAMES = rf"(?P<items>{_NAME}(?:, {_NAME})+,? and {_NAME})(?=[.;,)]|$)"
+_CALENDAR_CUES = ("uary", "March", "April", "May", "June", "July", "August", "ber", "day")
 _LISTS = (
-    re.compile(rf"\b{_N} (?:[a-z-]+ ){{0,2}}?(?:times|[a-z]{{3,}}s)\b[^.;:\d]{{0,40}}?(?:,|:|,? (?:in|on"
-        rf"|namely)|\()+ (?:on |in )?{_DAYS}(?=[.;)]|$)"),
-    re.compile(rf"\b{_DAYS}, {_N} (?:times |of them )?(?:in all|in total|altogether)\b"),
-    re.compile(rf"\b{_N} (?:goals|tries|strikes|penalties|free kicks)\b[^.;\d]{{0,50}}? {_MINUTES}"),
-    re.compile(
+    (_CALENDAR_CUES, re.compile(
+        rf"\b{_N} (?:[a-z-]+ ){{0,2}}?(?:times|[a-z]{{3,}}s)\b[^.;:\d]{{0,40}}?(?:,|:|,? (?:in|on|namely)|\()+ "
+        rf"(?:on |in )?{_DAYS}(?=[.;)]|$)")),
+    ((" in all", " in total", " altogether"), re.compile(
+        rf"\b{_DAYS}, {_N} (?:times |of them )?(?:in all|in total|altogether)\b")),
+    ((" minute",), re.compile(rf"\b{_N} (?:goals|tries|strikes|penalties|free kicks)\b[^.;\d]{{0,50}}? {_MINUTES}")),
+    ((" made up of", " composed of", " consist", " compris"), re.compile(
         r"\b(?:panel|jury|team|crew|committee|board|group|family|party|delegation|band|squad|staff) of "
-        rf"{_N},? (?:(?:is|was|were|are) )?(?:made up of|composed of|consist(?:s|ed|ing) of|compris(?:es|ed"
-        rf"|ing)) {_NAMES}"
-    ),
-    re.compile(rf"\b{_N} (?:[a-z-]+ )?[a-z]{{4,}}s(?: [a-z]+ed)?, (?:in |at |namely )?{_NAMES}(?=[.;]|$)"),
+        rf"{_N},? (?:(?:is|was|were|are) )?(?:made up of|composed of|consist(?:s|ed|ing) of|compris(?:es|ed|ing)) "
+        rf"{_NAMES}")),
+    (("s, ", "ed, "), re.compile(
+        rf"\b{_N} (?:[a-z-]+ )?[a-z]{{4,}}s(?: [a-z]+ed)?, (?:in |at |namely )?{_NAMES}(?=[.;]|$)")),
 )  # fmt: skip
+"""Words that a pattern has, and the pattern."""
 _OPEN = re.compile(
     r"\b(?:includ\w*|such as|among|e\.g|at least|of the|first|last|other|more|each|every|per|between|or)\b"
 )
@@ -92,8 +96,8 @@ _WORDS = {word: n for n, word in enumerate("two three four five six seven eight 
 
 def listed_members(part: str) -> Iterator[tuple[re.Match[str], int]]:
     """Counts of days, months, minutes and members, and how many of them are listed behind or before."""
-    for pattern in _LISTS:
-        for match in pattern.finditer(part):
+    for cues, pattern in _LISTS:
+        for match in pattern.finditer(part) if any(map(part.__contains__, cues)) else ():
             lead = part[max(0, match.start("n") - 12) : match.start("n")].lower()
             words = _LAST_YEAR.sub("", match[0].lower().replace(match["items"].lower(), ""))
             if _OPEN.search(lead) or _OPEN.search(words):

@@ -40,7 +40,7 @@ _LEAD = re.compile(
     r"|\b(?:won|lost|losing|winning|beaten|beat|missed|missing|exceed\w*|overshot|undercut\w*|fell|fallen|falling|rose"
     r"|risen|rising|dropped|dropping|grew|grown|shrank|shrunk|climb(?:ed|ing|s)?|descend\w*|sank|gained|gaining|gains"
     r"|lose[s]?|went (?:up|down)|differ(?:s|ed|ing)?|increased|decreased|improved|ahead|behind|short|extended|raised"
-    r"|lowered|cut|saved?|saving|saves|put on|shed|swollen|up|down|advanced|slipped|narrowed|widened)"
+    r"|lowered|cut|saved?|saving|saves|put on|shed|swollen|advanced|slipped|narrowed|widened)"
     r"(?: (?:by|the|it|them|a|an|another|him|her|us|fully|just|only|exactly|some|further|altitude|weight|of))*"
     r" ?[$€£]?$"
 )
@@ -99,13 +99,12 @@ def paragraph_gaps(paragraph: Paragraph) -> Iterator[Finding]:
             yield from date_gaps(paragraph, d)
         if d.group not in ("plain", "unit", "money") or d.hedge or d.value <= 0:
             continue
-        bits = _cue_bits(paragraph, d)
-        if bits:
-            yield from _values(paragraph, d, bits)
+        if tally.values > 2:
+            yield from _values(paragraph, d)
         if d.unit == "year" and tally.times > 1:
             yield from year_gaps(paragraph, d)
-        if d.unit in ("h", "min"):
-            yield from clock_gaps(paragraph, d, bits)
+        if d.unit in ("h", "min") and tally.times > 1:
+            yield from clock_gaps(paragraph, d, _cue_bits(paragraph, d))
 
 
 def _cue_bits(paragraph: Paragraph, d: Quantity) -> float:
@@ -118,13 +117,13 @@ def _cue_bits(paragraph: Paragraph, d: Quantity) -> float:
     return BACK if d.unit is not None and _BACK.search(lead) else 0.0
 
 
-def _values(paragraph: Paragraph, d: Quantity, bits: float) -> Iterator[Finding]:
-    """Two values of the kind of `d` in its sentence or one of the two before it."""
+def _values(paragraph: Paragraph, d: Quantity) -> Iterator[Finding]:
+    """Two values of the kind of `d` in its sentence or one of the two before it; numbers are compared before words."""
     here = paragraph.place(d)
     pool = [
         each
         for each in paragraph.values
-        if each is not d and here - 2 <= paragraph.place(each) <= here and _is_kin(each, d, bits)
+        if each is not d and _is_kin(each, d) and here - 2 <= paragraph.place(each) <= here
     ]
     if any(each.unit != d.unit and each.unit is not None for each in pool):
         pool = [_in_unit(each, d) for each in pool]
@@ -132,42 +131,45 @@ def _values(paragraph: Paragraph, d: Quantity, bits: float) -> Iterator[Finding]
     pool = own if len(own) > 1 else pool
     if not 2 <= len(pool) <= MOST_POOL or any(each.value == d.value for each in pool):
         return
-    begin, end = min(each.start for each in (d, *pool)), max(each.end for each in (d, *pool))
-    words = paragraph._cut(max(begin - 24, paragraph.whole.offset), end + 9)
-    is_signed = min(each.value for each in pool) < 0
-    if (not is_signed and is_explained(d, pool)) or _APART.search(words) or _MODAL.search(paragraph.upto(d)):
-        return
     pairs = [
         (a, b)
         for a, b in itertools.combinations(pool, 2)
         if a.value != b.value
-        and not (a.hedge or b.hedge)
         and (a.unit == d.unit or b.unit == d.unit or a.unit == b.unit is not None or a.half < 0.5 or d.unit == "year")
     ]
-    if any(abs(abs(a.value - b.value) - d.value) <= _slack(a, b, d) for a, b in pairs):
+    slip, a, b = max(((_slip(d, a, b), a, b) for a, b in pairs), key=lambda each: each[0], default=(0.0, d, d))
+    if (
+        not slip
+        or a.hedge
+        or b.hedge
+        or any(abs(abs(x.value - y.value) - d.value) <= _slack(x, y, d) for x, y in pairs)
+    ):
         return
-    best = max(((_slip(d, a, b), a, b) for a, b in pairs), key=lambda each: each[0], default=None)
-    if best is None or not best[0]:
-        return
-    slip, a, b = best
+    bits = _cue_bits(paragraph, d)
     most = 7 if len(pool) == 2 and bits == STRONG else 3.3
     if min(a.value, b.value) > 0 and not 1 / most < a.value / b.value < most:
         return
+    if not bits or (d.unit == "year" and bits != STRONG):
+        return
     bits += slip + (1.0 if len(pairs) == 1 else -math.log2(len(pairs))) + (1.0 if max(a.end, b.end) < d.start else 0.0)
-    if bits >= NEEDED:
+    if bits < NEEDED or (min(each.value for each in pool) >= 0 and is_explained(d, pool)):
+        return
+    begin, end = min(each.start for each in (d, *pool)), max(each.end for each in (d, *pool))
+    words = paragraph._cut(max(begin - 24, paragraph.whole.offset), end + 9)
+    if not _APART.search(words) and not _MODAL.search(paragraph.upto(d)):
         real = abs(a.value - b.value)
         message = f"The difference of {a.text} and {b.text} is {plain(real)}, not {d.text}."
         yield finding_at("difference", d, message, meant=real, others=[a, b], probability=0.86)
 
 
-def _is_kin(each: Quantity, d: Quantity, bits: float) -> bool:
+def _is_kin(each: Quantity, d: Quantity) -> bool:
     """Whether a value may be an end of the difference; one of the two ends often leaves out its unit."""
     if each.group == d.group and (each.unit == d.unit or (d.unit, each.unit) in _SMALLER):
         return True
     if each.group != "plain" or d.group != "unit" or each.half != d.half:
         return False
     if d.unit == "year":
-        return bits == STRONG and 12 <= each.value < 110
+        return 12 <= each.value < 110
     return each.value >= 10 or each.half < 0.5
 
 

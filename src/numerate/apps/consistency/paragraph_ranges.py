@@ -84,16 +84,20 @@ def paragraph_ranges(paragraph: Paragraph) -> Iterator[Finding]:
     places: dict[int, list[Quantity]] = {}
     for each in paragraph.values:
         places.setdefault(paragraph.place(each), []).append(each)
+    has_limits = any(map(paragraph.lower.__contains__, ("least ", "inimum", " than ", "not ", " age of")))
+    has_extremes = "est" in paragraph.lower or "imum" in paragraph.lower
     for place, values in places.items():
-        if len(values) > 1:
+        if has_limits and len(values) > 1:
             yield from _limits(paragraph, values)
+        if not has_extremes:
+            continue
         if len(values) > 2:
             yield from _extremes(paragraph, values)
         elif len(values) == 2:
             behind = [each for each in places.get(place + 1, ()) if _THIRD.search(paragraph.lead(each))]
             yield from _extremes(paragraph, [*values, *behind])
     if paragraph.tally.values > 2:
-        yield from _members(paragraph, places)
+        yield from _members(paragraph)
 
 
 def _limits(paragraph: Paragraph, values: list[Quantity]) -> Iterator[Finding]:
@@ -132,13 +136,15 @@ def _extremes(paragraph: Paragraph, values: list[Quantity]) -> Iterator[Finding]
         yield finding_at("range", x, message, others=[a, b], probability=0.86)
 
 
-def _members(paragraph: Paragraph, places: dict[int, list[Quantity]]) -> Iterator[Finding]:
+def _members(paragraph: Paragraph) -> Iterator[Finding]:
     """A range, and values of its sentence or the next that are said to be in or out of it."""
     values = paragraph.values
     for index in range(len(values) - 1):
         a, b = values[index], values[index + 1]
+        if b.start - a.end > 12 or not a.value < b.value or not _is_kin(a, b):
+            continue
         gap = paragraph.between(a, b)
-        if gap.strip() not in ("to", "and", "–", "-", "—") or not a.value < b.value or not _is_kin(a, b):
+        if gap.strip() not in ("to", "and", "–", "-", "—"):
             continue
         if not (_FROM.search(paragraph.lead(a)) or gap.strip() in ("–", "—")) or _SPREAD.search(paragraph.lead(a)):
             continue

@@ -83,21 +83,21 @@ def told_again(sentences: Sequence[Sentence]) -> Iterator[Finding]:
     """Values that point back to another one of their kind and differ from it by a slip."""
     if not 2 <= len(sentences) <= MOST_SENTENCES and not _is_long(sentences):
         return
-    seen: dict[tuple[str, str | None], list[_Told]] = {}
+    seen: dict[tuple[str, str | None], list[tuple[Sentence, int, Quantity]]] = {}
     for place, sentence in enumerate(sentences):
         if len(sentence.numerals) > 14:
             continue
-        for quantity in sentence.quantities:
-            if quantity.group not in _KINDS or quantity.value < 3 or _is_year(quantity):
+        for b in sentence.quantities:
+            if b.group not in _KINDS or b.value < 3 or _is_year(b):
                 continue
-            start = quantity.start - sentence.offset
-            key = quantity.group, quantity.unit
-            earlier = [each for each in seen.get(key, ()) if place - each.place <= WINDOW]
-            is_back = bool(earlier) and _BACK.search(sentence.text[max(0, start - 60) : start].lower()) is not None
-            told = _Told(sentence, place, quantity)
-            if is_back and not quantity.hedge and all(each.quantity.value != quantity.value for each in earlier):
-                yield from _compared(told, earlier)
-            seen.setdefault(key, []).append(told)
+            every = seen.setdefault((b.group, b.unit), [])
+            earlier = [each for each in every if place - each[1] <= WINDOW]
+            every.append((sentence, place, b))
+            if not any(_slip(a, b) for *_, a in earlier) or any(a.value == b.value for *_, a in earlier) or b.hedge:
+                continue  # numbers are compared before words
+            start = b.start - sentence.offset
+            if _BACK.search(sentence.text[max(0, start - 60) : start].lower()):
+                yield from _compared(_Told(sentence, place, b), [_Told(*each) for each in earlier])
 
 
 def _is_year(quantity: Quantity) -> bool:
@@ -155,7 +155,7 @@ def _bits(first: _Told, told: _Told) -> float:
     if not near and (b.group == "plain" or (b.unit in _TIMES and slip < 6)):
         return 0.0
     shared = min(3, len((told.stems & first.stems) - (told.near & first.near)))
-    if first.place == told.place and (near < 3 or shared < 2) and not _is_parted(first, told):
+    if first.place == told.place and not _is_parted(first, told):
         return 0.0  # one sentence has two of them
     return 3.0 + slip + near + shared + (1.0 if _AGAIN.search(told.before[-40:]) else 0.0)
 
