@@ -142,7 +142,11 @@ def _lines(text: str) -> Iterator[Finding]:
         if stripped.endswith("  :"):
             inner = _INNER.search(line)
             stripped = stripped if inner is None else line[: inner.end("n") + len(inner["noun"])] + ":"
-        is_head = not stripped.rstrip().endswith(":") and index + 1 < len(lines) and _HEAD.search(line.rstrip())
+        is_head = (
+            not stripped.rstrip().endswith(":")
+            and (not index or not lines[index - 1][1].strip())
+            and _HEAD.search(line.rstrip())
+        )
         if is_head:
             stripped = line.rstrip().rstrip(".)") + ":"
         if not stripped.endswith(":") or _ITEM.match(line):

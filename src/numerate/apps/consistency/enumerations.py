@@ -15,11 +15,9 @@ __all__ = ["enumerations", "listed_members"]
 
 _N = r"(?P<n>(?i:two|three|four|five|six|seven|eight|nine|ten)|[2-9])"
 _POINT = (
-    r"(?:reasons?|causes?|problems?|points?|ways|recommendations|conditions|questions|steps|aims|objectives|options|phases"
-    r"|stages|issues|factors|findings|arguments|objections|grounds|lessons|mistakes|errors|concerns|differences|demands"
-    r"|advantages|drawbacks|explanations|proposals|changes|measures|faults|defects|risks|tasks|topics|possibilities"
-    r"|rules|principles|weaknesses|strengths|shortcomings|things|groups|parts|purposes|effects|motives|remarks|results|complaints"
-    r"|suggestions|requests|criteria|wishes|accidents|incidents|events|decisions|rounds|visits|attempts|trips|projects)"
+    r"(?:reasons?|causes?|problems?|points?|ways to [a-z]+|recommendations|conditions|questions|aims|objectives"
+    r"|objections|grounds|lessons|mistakes|errors|concerns|demands|advantages|drawbacks|explanations|proposals|faults|defects|risks"
+    r"|weaknesses|shortcomings|purposes|motives|remarks|complaints|suggestions|requests|wishes|findings|arguments)"
 )
 _CLAIM = re.compile(rf"\b(?P<lead>[a-z]+ )?{_N} (?:[a-z-]+ ){{0,2}}?{_POINT}\b(?P<gap>[^.:;!?]{{0,80}})[.:]\s")
 _LOOSE = re.compile(r"^(?:least|of|first|last|other|than|another|further|next|or|top|about|over|remaining|more)$", re.I)

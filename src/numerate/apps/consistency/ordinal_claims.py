@@ -181,7 +181,7 @@ _FIELD = re.compile(
 )
 _RANKED = re.compile(
     r"\b(?:finish\w*|came|come|plac\w+|ended(?: up)?|rank\w*|is|was|lies|stands|stood|comes|sits|slipped to|fell to)"
-    rf"(?: (?:only|just|a|the|in|home|up|lowly|poor|well))* {_N}(?! [a-z]*(?:time|year|season|title|century"
+    rf"(?: (?:only|just|a|in|home|up|lowly|poor|well))* {_N}(?! [a-z]*(?:time|year|season|title|century"
     rf"|goal|round))"
 )
 
@@ -223,6 +223,8 @@ def _years_of_century(sentence: Sentence) -> Iterator[Finding]:
     words = sentence.skeleton
     found = [*_ONE_OF_CENTURY.finditer(words)]
     years = [each for each in sentence.quantities if each.group == "year" and each.value >= 1000]
+    if re.search(rf"\([^)]*{one(YEAR)}", words):
+        return  # a reference
     if len(found) != 1 or not years or words.count("century") != 1 or _OTHER_TIME.search(_YEARS_LATER.sub("", words)):
         return
     n = sentence.get(found[0], "n")

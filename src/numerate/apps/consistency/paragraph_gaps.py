@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
 from numerate.apps.consistency.paragraph_times import DAYS, clock_gaps, date_gaps, year_gaps
-from numerate.apps.consistency.paragraphs import NEEDED, is_explained, slip_bits
+from numerate.apps.consistency.paragraphs import NEEDED, is_explained
+from numerate.apps.consistency.slips import rounded_slip_bits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,6 +70,8 @@ _WEAK_TAIL = re.compile(
     r"|pumped|delivered|she (?:drove|walked|used)|he (?:drove|walked|used)|in between|in a|on the road|on board|at sea"
     r"|procedure|operation|journey|trip|ride|crossing|shift|session|meeting|match|wait|stay|flight|drive|walk)\b"
 )
+_NAMED = re.compile(r"[a-z] [A-Z][A-Za-z]+ $")
+"""Before a number that is a name: `Microsoft Xbox 360`."""
 _BACK = re.compile(r"\b(?:those|these)(?: (?:whole|full|entire))? [$€£]?$")
 _APART = re.compile(
     r"\b(?:while|whereas|per|each(?! way)|every|averag\w*|mean|median|respectively|forecast|expected|budget\w*"
@@ -76,7 +79,7 @@ _APART = re.compile(
     r"|previous\w*|another|a further|interest|maximum|minimum|at least|up to|limit|target|second"
     r"|half-time|of which|of whom|of them|of these|times|twice|dips?|detours?|discounts?|rebates?|offset|tax|vs|versus"
     r"|includ\w+|excluding|without|cumulative|posted|postings?|shr|dlrs?|total (?:climb|ascent|descent)|next"
-    r"|rest)\b|%|±"
+    r"|rest)\b|%|±|×"
     r"|(?:^|\. )with\b"
 )
 _MODAL = re.compile(r"\b(?:if|would|could|should|might)\b")
@@ -145,11 +148,13 @@ def _values(paragraph: Paragraph, d: Quantity) -> Iterator[Finding]:
         or any(abs(abs(x.value - y.value) - d.value) <= _slack(x, y, d) for x, y in pairs)
     ):
         return
+    if d.unit is None and _NAMED.search(paragraph.whole.text, 0, d.start - paragraph.whole.offset):
+        return
     bits = _cue_bits(paragraph, d)
     most = 7 if len(pool) == 2 and bits == STRONG else 3.3
     if min(a.value, b.value) > 0 and not 1 / most < a.value / b.value < most:
         return
-    if not bits or (d.unit == "year" and bits != STRONG):
+    if not bits or (d.unit == "year" and bits != STRONG) or any(_LEAD.search(paragraph.lead(each)) for each in (a, b)):
         return
     bits += slip + (1.0 if len(pairs) == 1 else -math.log2(len(pairs))) + (1.0 if max(a.end, b.end) < d.start else 0.0)
     if bits < NEEDED or (min(each.value for each in pool) >= 0 and is_explained(d, pool)):
@@ -197,4 +202,4 @@ def _slip(d: Quantity, a: Quantity, b: Quantity) -> float:
     real = abs(a.value - b.value)
     if min(a.value, b.value) < 0 < max(a.value, b.value) and abs(abs(a.value + b.value) - d.value) <= d.half:
         return 5.0
-    return slip_bits(d, real) if 0.2 < d.value / max(real, 1e-9) < 5 else 0.0
+    return rounded_slip_bits(d, real) if 0.2 < d.value / max(real, 1e-9) < 5 else 0.0

@@ -52,7 +52,13 @@ def year_gaps(paragraph: Paragraph, d: Quantity) -> Iterator[Finding]:
     here = paragraph.place(d)
     times = [each for each in paragraph.whole.quantities if each.group in ("year", "date")]
     near = [each for each in times if here - 1 <= paragraph.place(each) <= here]
-    if len(near) != 2 or len(times) > 3 or any(each.group != "year" or each.hedge for each in near):
+    if (
+        len(near) != 2
+        or len(times) > 3
+        or any(each.group != "year" or each.hedge for each in near)
+        or "Y" in d.text
+        or "-" in d.text
+    ):
         return
     a, b = near
     real, is_apart = abs(a.value - b.value), _YEARS_APART.match(paragraph.tail(d)) is not None

@@ -11,7 +11,8 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at
-from numerate.apps.consistency.paragraphs import is_explained, slip_bits
+from numerate.apps.consistency.paragraphs import is_explained
+from numerate.apps.consistency.slips import rounded_slip_bits
 from numerate.apps.consistency.told_words import APART, STOP
 
 if TYPE_CHECKING:
@@ -205,4 +206,4 @@ def _slip(a: Quantity, b: Quantity) -> float:
         return 5.0 if a.value % 60 == b.value % 60 or a.value // 60 == b.value // 60 else 0.0
     if not 0.1 < b.value / a.value < 10:
         return 0.0
-    return slip_bits(b, a.value)
+    return rounded_slip_bits(b, a.value)

@@ -57,6 +57,8 @@ def unit_nouns(sentence: Sentence, before: str = "") -> Iterator[Finding]:
             if what == "a height" and unit == "km" and quantity.value > 9 and "above sea" in text:
                 message = f"Nothing lies {quantity.text} above sea level: is it another unit?"
                 yield finding_at("unit", quantity, message, unit=unit, probability=0.88)
+            if unit in ("kt", "Mt") or (measured == "length" and re.search(r"\b(?:gas|oil|crude)\b", text)):
+                continue  # explosions and layers
             if measured not in wrong or any(each.confidence != "certain" for each in quantity.numerals):
                 continue
             if _CONTINUED.match(words, match.end(name)) or any(each.shared for each in quantity.numerals):
