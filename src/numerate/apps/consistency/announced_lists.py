@@ -293,11 +293,5 @@ def _count(items: str) -> set[int]:
 def _finding(match: re.Match[str], offset: int, said: int, real: int) -> Finding:
     span = match.start("n") + offset, match.end("n") + offset
     message = f"The list has {real} items, not {match['n']}."
-    return Finding(
-        rule="count",
-        message=message,
-        written=match["n"],
-        span=span,
-        probability=0.88,
-        evidence={"value": said, "expected": real},
-    )
+    evidence = {"value": said, "expected": real}
+    return Finding(rule="count", message=message, written=match["n"], span=span, probability=0.88, evidence=evidence)
