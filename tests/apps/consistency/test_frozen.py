@@ -133,6 +133,15 @@ def test_recall_and_precision_on_the_fifteenth_set(tmp_path: Path) -> None:
     assert recall >= 0.8 and precision >= 0.97
 
 
+def test_recall_and_precision_on_gaps_repeats_ranges_dates_units_and_counts(tmp_path: Path) -> None:
+    documents = [row for row in rows("fifteenth.jsonl") if row["batch"] == "rules22b"]
+    flagged = flagged_of(documents, tmp_path)
+    wrong = sum(row["kind"] != "right" for row in documents)
+    assert wrong >= 140 and len(documents) >= 2 * wrong
+    assert flagged[True] / wrong >= 0.8
+    assert flagged[True] / flagged.total() >= 0.97
+
+
 @pytest.mark.parametrize("name", ["seventh.jsonl", "ninth.jsonl", "eleventh.jsonl"])
 def test_recall_and_precision_on_documents_of_several_sentences(name: str, tmp_path: Path) -> None:
     recall, precision = shares(name, tmp_path)

@@ -42,7 +42,8 @@ _NEVER = re.compile(
 )
 _EDITION = re.compile(
     rf"{_N}(?: annual)?(?: [a-z]+)? ?(?:edition|festival|running|race|run|fair|conference|meeting"
-    r"|congress|show|time|tournament|marathon|symposium|regatta|event)?,?(?: \(| (?:in|of|for|held in"
+    r"|congress|show|time|tournament|marathon|symposium|regatta|event)?,?(?: \(|(?: (?:is|was|will|be|takes"
+    r"|took|place|planned|due|to|held|run)){0,4} (?:in|of|for|held in"
     rf"|is in))? ?{slot('b', YEAR)}"
     rf"|\bin {slot('c', YEAR)}(?:,|:)?{_GAP}{{0,40}}?\b(?:the|its"
     rf"|their) {slot('m', ORDINAL)}(?: annual)?(?: [a-z]+)? (?:edition|festival|running|race|run|fair"

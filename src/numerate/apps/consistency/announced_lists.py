@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from numerate.apps.consistency.enumerations import enumerations, listed_members
 from numerate.apps.consistency.listed_codes import listed_codes, numbered_points
 from numerate.apps.findings import Finding
 
@@ -90,17 +91,22 @@ _TO_EACH = re.compile(
 def announced_lists(document: Document, sentences: Sequence[Sentence]) -> Iterator[Finding]:
     """Findings of the lines and sentences of a text."""
     text = document.text
-    if ":\n" in text or ": \n" in text:
+    if _LINES.search(text):
         yield from _lines(text)
+    yield from _told(enumerations(text), 0)
     if "(2)" in text or "(b)" in text or "(ii)" in text:
         yield from _told(numbered_points(text), 0)
     for sentence in sentences:
         start, part = sentence.offset, sentence.text
         if not any(1 < numeral.value < 20 for numeral in sentence.numerals):
             continue
-        if "," in part and len(part) < 900 and (" and " in part or ";" in part or ":" in part):
+        if len(part) > 900:
+            continue
+        if "," in part and (" and " in part or ";" in part or ":" in part):
             yield from _inline(part, start)
-            yield from _told(listed_codes(part), start) if " and " in part else ()
+        if " and " in part and ("," in part or " minute" in part):
+            yield from _told(listed_codes(part), start)
+            yield from _told(listed_members(part), start)
 
 
 def _told(claims: Iterable[tuple[re.Match[str], int]], offset: int) -> Iterator[Finding]:
@@ -108,6 +114,17 @@ def _told(claims: Iterable[tuple[re.Match[str], int]], offset: int) -> Iterator[
         said = _number(match["n"])
         if said != real and abs(said - real) < 4:
             yield _finding(match, offset, said, real)
+
+
+_LINES = re.compile(r":[ ]*\n|[a-z][.)]?[ ]*\n\s*(?:[-*•–+]|\(?1[.)]) ")
+"""A line before a list."""
+_HEAD = re.compile(r"[a-z](?:\)|\.)?$")
+_INNER = re.compile(r"\((?P<n>\d{1,2}|[a-z]+)(?P<noun> [a-z]+s)\):\s*$")
+_ASIDE = re.compile(r" \([^)]*\)(?=:$)")
+_THAT_DAY = re.compile(r"\b(?:first|last|next) (?:day|morning|visit|lesson|page|week|meeting|evening)\b")
+_FOR_PEOPLE = re.compile(
+    r"\b(?:for|serves|feeds) (?:\d+|[a-z]+) (?:people|persons|guests|days|nights)\b", re.IGNORECASE
+)
 
 
 def _number(word: str) -> int:
@@ -121,11 +138,23 @@ def _lines(text: str) -> Iterator[Finding]:
         lines.append((at, line))
         at += len(line) + 1
     for index, (start, line) in enumerate(lines):
-        stripped = line.rstrip()
+        stripped = _ASIDE.sub(lambda each: " " * len(each[0]), line.rstrip())
+        if stripped.endswith("  :"):
+            inner = _INNER.search(line)
+            stripped = stripped if inner is None else line[: inner.end("n") + len(inner["noun"])] + ":"
+        is_head = (
+            not stripped.rstrip().endswith(":")
+            and (not index or not lines[index - 1][1].strip())
+            and _HEAD.search(line.rstrip())
+        )
+        if is_head:
+            stripped = line.rstrip().rstrip(".)") + ":"
         if not stripped.endswith(":") or _ITEM.match(line):
             continue
         match = _LEAD.search(stripped[stripped.rfind(". ") + 1 :])
-        if match is None or _LOOSE.search(match["gap"]) or _ANOTHER.search(match["gap"]):
+        if match is None or (is_head and match["gap"]) or _FOR_PEOPLE.search(stripped):
+            continue
+        if _LOOSE.search(_THAT_DAY.sub("", match["gap"])) or _ANOTHER.search(match["gap"]):
             continue
         shift = start + stripped.rfind(". ") + 1
         lead = match.string[max(0, match.start() - 30) : match.end("noun")]
@@ -175,12 +204,18 @@ def _items_behind(lines: list[str]) -> int:
     return count
 
 
+_PLAIN_ITEMS = frozenset(["ingredients", "kinds", "things", "symptoms", "items", "types", "tools", "forms", "courses"])
+"""What a list of things in small letters has, quantities among them."""
+_AND_SO_MANY = re.compile(r"\b(?:an?|one|two|three|four|five|six|\d+) [a-z]+ and $", re.IGNORECASE)
+
+
 def _inline(part: str, offset: int) -> Iterator[Finding]:
     for match in _COLON.finditer(part) if _MARK.search(part) and _COUNTED.search(part) else ():
         if match["mark"].strip() in ("–", "—") and match["end"].strip() not in ("–", "—", "."):
             continue
         items = match["items"]
         had_ages = _AGE.search(items) is not None
+        is_plain = match["noun"] in _PLAIN_ITEMS and match["mark"] == ": "
         if match["mark"] != ": " or had_ages:
             items = _AGE.sub("", items)
         lead = part[max(0, match.start() - 25) : match.start("items")]
@@ -188,10 +223,17 @@ def _inline(part: str, offset: int) -> Iterator[Finding]:
             _LOOSE_LEAD.search(part[max(0, match.start() - 25) : match.start("n")])
             or _OPEN.search(lead)
             or _OPEN.search(match["items"])
-            or re.search(r"\d", items)
+            or (re.search(r"\d", items) and not is_plain)
+            or _AND_SO_MANY.search(part[max(0, match.start("n") - 25) : match.start("n")])
         ):
             continue
-        if not had_ages and "namely" not in match["mark"] and "that is" not in match["mark"] and not _are_names(items):
+        if (
+            not had_ages
+            and not is_plain
+            and "namely" not in match["mark"]
+            and "that is" not in match["mark"]
+            and not _are_names(items)
+        ):
             continue
         if (
             _ANOTHER.search(match["gap"])
@@ -251,11 +293,5 @@ def _count(items: str) -> set[int]:
 def _finding(match: re.Match[str], offset: int, said: int, real: int) -> Finding:
     span = match.start("n") + offset, match.end("n") + offset
     message = f"The list has {real} items, not {match['n']}."
-    return Finding(
-        rule="count",
-        message=message,
-        written=match["n"],
-        span=span,
-        probability=0.88,
-        evidence={"value": said, "expected": real},
-    )
+    evidence = {"value": said, "expected": real}
+    return Finding(rule="count", message=message, written=match["n"], span=span, probability=0.88, evidence=evidence)

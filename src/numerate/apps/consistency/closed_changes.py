@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 import re
 from typing import TYPE_CHECKING
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from numerate.apps.findings import Finding
 
 __all__ = [
-    "closed_ages", "closed_balance", "closed_fraction", "closed_growth", "closed_margin", "closed_stock",
+    "closed_ages", "closed_fraction", "closed_growth", "closed_margin", "closed_stock",
     "closed_taken", "closed_times", "closed_way",
 ]  # fmt: skip
 
@@ -218,39 +217,6 @@ def closed_times(sentence: Sentence) -> Iterator[Finding]:
         return
     message = f"{a.text} and {b.text} differ by a factor of {plain(ratio)}, not {n.text}."
     yield finding_at("percent", n, message, meant=ratio, others=[a, b], probability=0.87)
-
-
-_GAP_NOUN = re.compile(
-    r"\b(?:deficit|surplus|shortfall|gap|balance|profit|loss|margin|difference)(?: [a-z]+){0,3}? (?:of|was|is"
-    r"|stood at|came to"
-    r"|amounted to|reached|:) (?:an? )?$|\b(?:deficit|surplus|shortfall|profit|loss|gap|balance): ?$"
-)
-_PAID = re.compile(
-    r"\b(?:spending|spent|expenditures?|costs?|expenses|outlays?|imports?|payments|liabilities"
-    r"|outgoings)(?: [a-z]+){0,3}? $"
-)
-_EARNED = re.compile(
-    r"\b(?:revenues?|income|receipts|exports?|sales|takings|earnings|earned|assets|turnover)(?: [a-z]+){0,3}? $"
-)
-
-
-def closed_balance(sentence: Sentence) -> Iterator[Finding]:
-    """`the deficit was $12 billion: spending of $96 billion against revenue of $84 billion`."""
-    values = values_alike(sentence, 3, 3)
-    if not values or any(each.hedge or each.value <= 0 for each in values) or _SEVERAL.search(sentence.skeleton):
-        return
-    contexts = [context_of(sentence, each)[0] for each in values]
-    gaps = [each for each, before in zip(values, contexts, strict=True) if _GAP_NOUN.search(before)]
-    paid = [each for each, before in zip(values, contexts, strict=True) if _PAID.search(before)]
-    earned = [each for each, before in zip(values, contexts, strict=True) if _EARNED.search(before)]
-    if not len(gaps) == len(paid) == len(earned) == 1 or len({id(each) for each in (*gaps, *paid, *earned)}) != 3:
-        return
-    d, real = gaps[0], abs(paid[0].value - earned[0].value)
-    slack = math.sqrt(sum(each.half**2 for each in values))
-    if real == 0 or abs(real - d.value) <= slack or not 0.4 < d.value / real < 2.5:
-        return
-    message = f"The difference of {paid[0].text} and {earned[0].text} is {written_like(d, real)}, not {d.text}."
-    yield finding_at("difference", d, message, meant=real, others=[*paid, *earned], probability=0.87)
 
 
 _BY_PART = re.compile(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -32,19 +33,23 @@ _SHORT_DAYS = tuple(day[:3] for day in _DAYS)
 _ISO = re.compile(r"(?<![\w./:-])([12]\d{3})-(\d{2})-(\d{2})(?![\w/-]|\.\d)")
 _SLASHED = re.compile(r"(?<![\w./-])(\d{1,2})([/.])(\d{1,2})\2((?:19|20)\d\d)(?![\w/-]|\.\d)")
 _BEGIN = re.compile(
-    r"\b(?:opens?|opened|opening|starts?|started|begins?|began|from|runs? from|check(?:ing)?[ -]in"
-    r"|departs?|departure|depart(?:ing|ed)|leav(?:e|es|ing)"
-    r"|effective|commenc\w+|issued|admitted|admission|arriv(?:e|es|al|ing|ed)|outbound|valid from"
-    r"|launch\w*|born|placed|ordered|received|submitted"
-    r"|picked up|pick-up|collection|signed|hired|planted|sown|start date|moved in|booked from)\b",
+    r"\b(?:open(?:s|ed|ing)?|start(?:s|ed)?|begins?|began|begun|from|check(?:ing|ed)?[ -]in|depart\w*|le(?:ave"
+    r"|aves|aving|ft)"
+    r"|effective|takes? effect|took effect|into (?:force|effect)|in force|commenc\w+|issued|admitted|admission|surgery"
+    r"|arriv(?:e|es|al|ing|ed)|outbound|valid from|launch\w*|born|placed|ordered|received|submitted|picked up|pick-up"
+    r"|collect\w*|signed|hired|planted|sown|start date|moved in|booked from|arrested|detained|sampl\w+|drawn|taken|sent"
+    r"|posted|mailed|dispatched|shipped|filed|lodged|applied|bought|purchased|purchase|dated|joined|appointed|elected"
+    r"|enrolled|married|founded|established|laid down|set off|set out|sailed|charged|convicted|diagnosed)\b",
     re.IGNORECASE,
 )
 _END = re.compile(
-    r"\b(?:clos(?:e|es|ed|ing)|ends?|ended|ending|until|till|through|check(?:ing)?[ -]out|returns?"
-    r"|returned|returning|expires?|expired|expiry"
-    r"|discharged|discharge|deadline|finish\w*|conclud\w+|completed|died|inbound|due back|drop-off"
-    r"|harvested|moved out|end date|back on|leave on"
-    r"|terminated|lapses?|accepted on|published)\b",
+    r"\b(?:clos(?:e|es|ed|ing)|ends?|ended|ending|until|till|through|check(?:ing|ed)?[ -]out|returns?|returned"
+    r"|returning"
+    r"|expires?|expired|expiry|discharged?|deadline|finish\w*|conclud\w+|completed|died|inbound|due(?: back)?|drop-off"
+    r"|harvested|moved out|end date|back on|leave on|terminat\w+|lapse[sd]?|accepted on|published|released"
+    r"|report(?:s|ed)"
+    r"|results?|delivered|replied|answered|granted|approved|resigned|retire[sd]?|divorced|scrapped|dissolved|payable"
+    r"|paid|reached|arrived|acquitted|sentenced|home|landed|docked)\b",
     re.IGNORECASE,
 )
 _NOT_ORDER = re.compile(
@@ -84,6 +89,8 @@ def date_claims(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
                         told.append((each, weekday, span))
             yield from _order(text, sentence, dates)
         yield from _distances(text, told)
+        yield from _over_sentences(text, group)
+        yield from _days_later(text, group)
 
 
 def _may_have_two(sentence: Sentence) -> bool:
@@ -160,6 +167,47 @@ def _order(text: str, sentence: Sentence, dates: list[_Date]) -> Iterator[Findin
         return
     span = b.start + sentence.offset, b.end + sentence.offset
     yield _finding(text, span, f"this is before {words[a.start : a.end]}, when it begins")
+
+
+def _over_sentences(text: str, group: Sequence[Sentence]) -> Iterator[Finding]:
+    """A begin in one sentence and an earlier end in the next: `from 1 May 2024. It ends on 30 April 2023`."""
+    for first, last in itertools.pairwise(group):
+        if last.offset - first.offset - len(first.text) > 3 or not first.dates or not last.dates:
+            continue
+        one, other = _dates(first), _dates(last)
+        if len(one) != 1 or len(other) != 1 or not (one[0].has_year and other[0].has_year):
+            continue
+        (a,), (b,) = one, other
+        before, words = first.text[: a.start], last.text[: b.start]
+        if a.date <= b.date or _NOT_ORDER.search(first.text) or _NOT_ORDER.search(last.text) or " had " in last.text:
+            continue
+        if _BEGIN.search(before) and not _END.search(before) and _END.search(words) and not _BEGIN.search(words):
+            span = b.start + last.offset, b.end + last.offset
+            yield _finding(text, span, f"this is before {first.text[a.start : a.end]}, when it begins")
+
+
+_WEEKDAY = "|".join(_DAYS)
+_LATER = re.compile(
+    r"\b(?:(?P<n>two|three|four|five|six) days (?:later|after(?:wards)?)|the (?:next|following) day"
+    r"|the day after|a day later)"
+    rf"(?: that)?,? (?:on )?\(?(?P<w>{_WEEKDAY})\b"
+)
+_COUNTS = {word: n for n, word in enumerate("two three four five six".split(), 2)}  # noqa: SIM905
+
+
+def _days_later(text: str, group: Sequence[Sentence]) -> Iterator[Finding]:
+    """`last seen on Tuesday ... found two days later, on Friday`; sentences without a number count, too."""
+    if not group or "day" not in text or not _LATER.search(text):
+        return
+    start, end = group[0].offset, group[-1].offset + len(group[-1].text)
+    begin = max(text.rfind("\n\n", 0, start), start - 200, 0)
+    for match in _LATER.finditer(text, begin, end):
+        days = [*re.finditer(rf"\b(?:{_WEEKDAY})\b", text[begin : match.start()])]
+        if not days:
+            continue
+        one, other = _DAYS.index(days[-1][0]), _DAYS.index(match["w"])
+        if (one + _COUNTS.get(match["n"] or "", 1) - other) % 7:
+            yield _finding(text, match.span("w"), f"this is not {match[0].split(',')[0]} {days[-1][0]}")
 
 
 def _finding(text: str, span: tuple[int, int], reason: str) -> Finding:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from numerate.apps.consistency.base import Rule, finding_at, matches, rules, written_like
 from numerate.apps.consistency.changes import change_findings
 from numerate.apps.consistency.closed import FLIGHT, closed_difference, closed_span
-from numerate.apps.consistency.closed_changes import closed_ages, closed_balance, closed_margin, closed_way
+from numerate.apps.consistency.closed_changes import closed_ages, closed_margin, closed_way
 from numerate.apps.consistency.difference_patterns import (
     CLOCKS,
     LIVES,
@@ -17,15 +17,16 @@ from numerate.apps.consistency.difference_patterns import (
 )
 from numerate.apps.consistency.lives import lives
 from numerate.apps.consistency.margins import margins
+from numerate.apps.consistency.paragraph_gaps import paragraph_gaps
 from numerate.apps.consistency.quantities import CLOCK, DATED, YEAR
 from numerate.apps.consistency.race_times import race_times
 from numerate.apps.consistency.spans import Span, ages_of, spans_of
-from numerate.apps.consistency.told_durations import told_durations
 from numerate.numerals.unit_factors import dimension_name, measure_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from numerate.apps.consistency.paragraphs import Paragraph
     from numerate.apps.consistency.quantities import Quantity, Sentence
     from numerate.apps.consistency.tally import Tally
     from numerate.apps.documents import Document
@@ -117,14 +118,16 @@ class Differences(Rule):
                     yield from self._score(sentence, match)
             yield from closed_margin(sentence)
         yield from closed_ages(sentence)
-        yield from closed_balance(sentence)
 
     def whole(self, document: Document, sentences: Sequence[Sentence]) -> Iterable[Finding]:
         """Looks for ages, durations and margins over the sentences of a paragraph."""
         yield from lives(document.text, sentences)
-        yield from told_durations(document.text, sentences)
         yield from margins(document.text, sentences)
         yield from race_times(document.text, sentences)
+
+    def paragraph(self, paragraph: Paragraph) -> Iterable[Finding]:
+        """Looks for differences and durations whose two values stand anywhere near them."""
+        return paragraph_gaps(paragraph)
 
     def _spans(self, sentence: Sentence) -> Iterable[Finding]:
         told = list(spans_of(sentence))

@@ -120,7 +120,7 @@ _CONTRAST = re.compile(
     r"|originally|initial|initially|"
     r"increas\w*|grew|rose|fell|drop\w*|each|every|per|respectively|part|of these(?! [\ue000-\ue009])|of them|of whom"
     r"|of which|additional|compared|instead|while|whereas|predecessor|successor|maximum|minimum|averages?|up to|third"
-    r"|fourth|types?|version|remaining|rest|fewer|then|until|since|estimated|planned|both|versus|vs|against|ago|prior)\b"
+    r"|fourth|types?|version|remaining|rest|fewer|then|until|since|estimated|planned|both|versus|vs|against|ago|prior|group|arm|cohort|facing)\b"
 )
 _WEAK_CONTRAST = re.compile(r"\b(?:new|next|last|first|model|now|today|record|(?<!a )(?<!in )total|only)\b")
 """Words that tell two things apart only right before the quantity: `the new length of 120 m`."""

@@ -1,7 +1,7 @@
 """One thing that is named again with `the` and another number.
 
-`Seventeen people were injured ... Of the 27 injured`; `a $4.8 million grant ... The $8.4 million grant`; `the call is
-set for 10:15 ... the 11:15 start`; `each anchor has a rated load of 250 kN ... every anchor's rated load is 350 kN`.
+`Seventeen people were injured ... Of the 27 injured`; `each anchor has a rated load of 250 kN ... every anchor's rated
+load is 350 kN`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from numerate.apps.consistency.base import finding_at
-from numerate.apps.consistency.quantities import CLOCK, COUNT, MONEY, UNIT, slot
+from numerate.apps.consistency.quantities import COUNT, UNIT, slot
 from numerate.apps.consistency.slips import is_slip
 
 if TYPE_CHECKING:
@@ -41,40 +41,6 @@ _OTHERS = re.compile(
     r"\b(?:another|more|other|others|further|additional|at least|earlier|previous\w*|later|rose|risen|toll|since|year"
     r"|years|figure|initial\w*|first|revised|corrected|so far|including|seriously|slightly|critically|lightly|badly"
     r"|second|remaining|last|month|week|decade|war|than|total|average|per|each|nearly)\b"
-)
-_THING = r"(?P<adj>(?:[a-z-]+ ){0,2})(?P<noun>[a-z]{4,})"
-_NEW_ONE = re.compile(rf"\b(?:an?|one|its|his|her|their|our) (?:new |separate )?{slot('q', MONEY + UNIT)}[ -]{_THING}")
-_THE_ONE = re.compile(rf"\b(?:the|this|that) {slot('q', MONEY + UNIT)}[ -]{_THING}")
-_OBJECTS = frozenset([
-    "grant", "loan", "contract", "deal", "bridge", "tunnel", "pipeline", "tower", "budget", "bequest", "donation",
-    "gift", "prize", "fine", "order", "bond", "investment", "project", "programme", "program", "scheme", "fund",
-    "facility", "settlement", "award", "race", "march", "trek", "course", "dam", "cable", "fence", "wall", "mast",
-    "telescope", "reactor", "turbine", "vessel", "ship", "yacht", "tank", "engine", "motor", "battery", "drive",
-    "acquisition", "purchase", "sale", "bid", "ransom", "scholarship", "fellowship", "subsidy", "mortgage", "payout",
-    "bonus", "pledge", "extension", "renovation", "refurbishment", "upgrade", "sentence", "suspension", "ban",
-    "warranty", "guarantee", "trail", "crossing", "walk", "hike", "screen", "statue", "crane", "container", "trailer",
-])  # fmt: skip
-_EVENT = (
-    r"(?:start|kick-?off|call|meeting|departure|train|bus|ferry|flight|show|screening|session|appointment"
-    r"|briefing|class"
-    r"|lesson|service|mass|concert|match|game|deadline|interview|seminar|lecture|rehearsal|talk|tour|opening"
-    r"|ceremony)"
-)
-_SET = re.compile(
-    r"\b(?:set for|scheduled (?:for|at)|starts?(?: promptly| again)?(?: at)?|begins?(?: at)?"
-    r"|start(?:ing)?(?: time)?(?: is|:| at)"
-    r"|beginning at|takes place(?: [a-z]+){0,2} at|is(?: on [a-z]+)? at|will be at|meets? at|meeting at"
-    r"|kicks? off at|departs?"
-    rf"(?: at)?|leaves(?: at)?|planned for|fixed for|booked for|arranged for) {slot('t', CLOCK)}"
-)
-_THE_TIME = re.compile(rf"\b(?:the|our|your|this|that) {slot('t', CLOCK)} (?P<event>{_EVENT})\b")
-_ZONE = re.compile(
-    r"\b(?:moved|instead|postponed|brought forward|local time|cet|gmt|est|pst|utc|their time|another|second"
-    r"|other|earlier|later"
-    r"|originally|rescheduled|changed|not|alternative|miss(?:ed)?|doors|and again|next|after|either|or|new|old)\b"
-)
-_DAYS = re.compile(
-    r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)day|\btomorrow|\btoday|\btonight|\b(?:morning|evening|afternoon)"
 )
 _RATED = re.compile(
     r"\b(?P<key>(?:rated|nominal|design|working|permitted|operating|gross|breaking|supply|test|nameplate"
@@ -107,10 +73,6 @@ def named_again(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
     low = text.lower()
     if any(low.count(state) > 1 for state in _STATES):
         yield from _people(sentences)
-    if "the $" in low or "the £" in low or "the €" in low or "the " in low:
-        yield from _things(sentences)
-    if low.count(":") > 1 or ".m" in low or "pm" in low or "am " in low:
-        yield from _times(sentences, low)
     if any(
         low.count(word) > 1
         for word in ("rated ", "nominal ", "design ", "working ", "permitted ", "operating ", "safe ")
@@ -144,45 +106,6 @@ def _people(sentences: Sequence[Sentence]) -> Iterator[Finding]:
         yield _finding(a, b, probability=0.86)
 
 
-def _things(sentences: Sequence[Sentence]) -> Iterator[Finding]:
-    told: dict[str, list[tuple[_Seen, set[str]]]] = {}
-    for index, sentence in enumerate(sentences):
-        words = sentence.skeleton
-        if MONEY not in words and UNIT not in words:
-            continue
-        for match in _THE_ONE.finditer(words) if "the " in words or "th" in words else ():
-            noun, b = _object(match), sentence.get(match, "q")
-            earlier = told.get(noun, [])
-            if len(earlier) != 1 or not noun:
-                continue
-            one, adjectives = earlier[0]
-            a = one.quantity
-            if (
-                one.place == index
-                or a.value == b.value
-                or a.group != b.group
-                or not a.comparable(b)
-                or a.hedge
-                or b.hedge
-            ):
-                continue
-            mine = set(match["adj"].split())
-            if mine and adjectives and not mine & adjectives:
-                continue
-            if _differs(a, b) and not _CHANGED.search(words[max(0, match.start() - 40) : match.end() + 30]):
-                yield _finding(a, b, probability=0.86)
-        for match in _NEW_ONE.finditer(words):
-            if noun := _object(match):
-                seen = _Seen(index, sentence, sentence.get(match, "q"))
-                told.setdefault(noun, []).append((seen, set(match["adj"].split())))
-
-
-def _object(match: re.Match[str]) -> str:
-    """The first word that names a thing which is counted as one."""
-    words = [*match["adj"].split(), match["noun"]]
-    return next((word for word in words if word in _OBJECTS), "")
-
-
 def _differs(a: Quantity, b: Quantity) -> bool:
     """Whether two digits are exchanged, or one of two or more is another one."""
     if is_slip(a.value, b.value):
@@ -193,34 +116,6 @@ def _differs(a: Quantity, b: Quantity) -> bool:
         and a.numerals[0].power == b.numerals[0].power
         and sum(x != y for x, y in zip(one, other, strict=True)) == 1
     )
-
-
-def _times(sentences: Sequence[Sentence], low: str) -> Iterator[Finding]:
-    clocks = [(each, part) for part in sentences for each in part.quantities if each.group == "clock"]
-    if len({each.value for each, _ in clocks}) != 2 or len(clocks) > 3:
-        return
-    told = [(part, part.get(match, "t")) for part in sentences for match in _SET.finditer(part.skeleton)]
-    again = [(part, part.get(match, "t")) for part in sentences for match in _THE_TIME.finditer(part.skeleton)]
-    if len(told) != 1 or len(again) != 1 or told[0][0] is again[0][0]:
-        return
-    (first, a), (last, b) = told[0], again[0]
-    if a.value == b.value or a.hedge or b.hedge or _ZONE.search(first.skeleton) or _ZONE.search(last.skeleton):
-        return
-    days = [set(_DAYS.findall(part.text.lower())) for part in (first, last)]
-    if days[0] and days[1] and not days[0] & days[1]:
-        return
-    event = next(match["event"] for match in _THE_TIME.finditer(last.skeleton))
-    is_leaving = re.search(r"\b(?:depart|leave)", first.skeleton) is not None
-    if event in ("start", "kick-off", "kickoff", "opening"):
-        if is_leaving:
-            return
-    elif event == "departure":
-        if not is_leaving:
-            return
-    elif event not in first.skeleton:
-        return
-    if a.value % 60 == b.value % 60 or abs(a.value - b.value) in (10, 15, 30, 45):
-        yield _finding(a, b, probability=0.85)
 
 
 def _rated(sentences: Sequence[Sentence]) -> Iterator[Finding]:

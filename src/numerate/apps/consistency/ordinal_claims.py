@@ -80,6 +80,8 @@ def ordinal_claims(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding
                 yield from _places(sentence)
             if " of " in sentence.text:
                 yield from _of_fewer(sentence)
+            if any(map(sentence.text.__contains__, (" of ", "among ", "mong the", "Of "))):
+                yield from _beyond(sentence)
         joined = " ".join(part.text for part in group)
         if any(cue in joined for cue in FASTER):
             yield from faster_ones(group)
@@ -169,6 +171,69 @@ def _of_fewer(sentence: Sentence) -> Iterator[Finding]:
         yield finding_at("ordinal", n, f"There is no {n.text} of {c.text}.", others=[c], probability=0.87)
 
 
+_FIELD = re.compile(
+    r"\b(?:league|field|division|group|table|class|grid|list|ranking|line-up|pool|championship|series|heat|squad) of "
+    rf"(?:only |just )?{slot('c', COUNT)}(?: [a-z]+)?"
+    rf"|\b(?:out of|of|among|from)(?: the| all| our)*? {slot('e', COUNT)} (?:[a-z-]+ )?(?P<who>teams|clubs"
+    rf"|countries|runners"
+    r"|riders|cities|towns|schools|entries|entrants|starters|boats|crews|players|drivers|cars|athletes|competitors|nations"
+    r"|candidates|participants|districts|regions|universities|swimmers|skiers|contestants|firms|companies|states)\b"
+)
+_RANKED = re.compile(
+    r"\b(?:finish\w*|came|come|plac\w+|ended(?: up)?|rank\w*|is|was|lies|stands|stood|comes|sits|slipped to|fell to)"
+    rf"(?: (?:only|just|a|in|home|up|lowly|poor|well))* {_N}(?! [a-z]*(?:time|year|season|title|century"
+    rf"|goal|round))"
+)
+
+
+def _beyond(sentence: Sentence) -> Iterator[Finding]:
+    """`ended 14th in a league of 12 teams`: a place that the field does not have."""
+    words = sentence.skeleton
+    fields, places = [*_FIELD.finditer(words)], [*_RANKED.finditer(words)]
+    if len(fields) != 1 or len(places) != 1:
+        return
+    c, n = sentence.get(fields[0], "c" if fields[0]["c"] else "e"), sentence.get(places[0], "n")
+    if (
+        n.value > c.value > 2
+        and not c.hedge
+        and not c.text[0].isupper()
+        and c.group == "plain"
+        and n.value < 10 * c.value
+    ):
+        yield finding_at("ordinal", n, f"There is no {n.text} of {c.text}.", others=[c], probability=0.87)
+
+
+_OTHER_TIME = re.compile(
+    r"\b(?:since|earlier|later|previous\w*|style|until|inspired|rebuilt|replac\w+|older|origin\w*|copy|ruins?|early|late"
+    r"|turn of|relic|tradition|from the|by the|back to|into the|through|between|and (?:early|late)|despite"
+    r"|unlike|model\w*"
+    r"|remain\w*|survive\w*|restor\w+|again|collection|end of|begin\w*|[\ue007]. (?:and|or|to|century and))\b|–"
+)
+
+
+_YEARS_LATER = re.compile(r"[\ue000-\ue009].(?: years?)? later\b")
+_ONE_OF_CENTURY = re.compile(
+    r"\b(?:one of|among|most|typical|makes?|works?|examples?|masterpieces?|decades?|year|child|product|half)\b"
+    rf"[^.;\ue000-\uf8ff]{{0,50}}?\bof (?:the )?{_N}[ -]century"
+)
+
+
+def _years_of_century(sentence: Sentence) -> Iterator[Finding]:
+    """Years of one century and the name of another: `built in 1762, among the finest of the 17th century`."""
+    words = sentence.skeleton
+    found = [*_ONE_OF_CENTURY.finditer(words)]
+    years = [each for each in sentence.quantities if each.group == "year" and each.value >= 1000]
+    if re.search(rf"\([^)]*{one(YEAR)}", words):
+        return  # a reference
+    if len(found) != 1 or not years or words.count("century") != 1 or _OTHER_TIME.search(_YEARS_LATER.sub("", words)):
+        return
+    n = sentence.get(found[0], "n")
+    if all(
+        abs(n.value - (int(each.value) - 1) // 100 - 1) == 1 and n.value not in _century(each.value) for each in years
+    ):
+        yield _century_finding(n, years[0])
+
+
 def _century(year: float) -> set[int]:
     """The century of a year; the last year of one is often counted to the next."""
     number = int(year)
@@ -184,6 +249,7 @@ def _centuries(group: list[Sentence]) -> Iterator[Finding]:
                 y, n = sentence.get(match, "y"), sentence.get(match, "n")
                 if n.value not in _century(y.value) and 8 <= n.value <= 21:
                     yield _century_finding(n, y)
+            yield from _years_of_century(sentence)
         built += [(sentence, sentence.get(match, "y")) for match in _BUILT.finditer(words)]
     if len({each.value for _, each in built}) != 1:
         return

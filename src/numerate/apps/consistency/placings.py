@@ -33,19 +33,31 @@ FASTER = (
     "beaten by",
     "beat her",
     "beat him",
+    "eaten only by",
+    " more",
+    "er than",
+    "est",
 )
 STANDINGS = ("behind", "ahead of", "in front of", "trail", "clear of")
 _NAME = (
     r"(?:(?:the|his|her|their|fellow|defending|[a-z-]+) ){0,4}[A-ZÀ-Ý][\w’'.-]*(?: (?:[A-ZÀ-Ý][\w’'.-]*"
-    r"|[a-z-]+(?<! and)(?= [A-ZÀ-Ý])|of|de|van|von|da))*"
+    r"|[a-z-]+(?<! and)(?= [A-ZÀ-Ý])|of|de|van|von|da))*(?: \([^)]*\))?"
 )
 _LIST = rf"(?P<list>{_NAME}(?:, {_NAME})*(?:,? and {_NAME})?)"
 _DID = (
     r"(?:were|was|are|is|finished|ran|swam|rode|came|had|scored|did|placed|crossed|jumped|threw|went|skied|drove|got"
     r"|managed|collected|ended|posted|recorded|clocked)"
 )
-_BETTER = r"(?:faster|ahead|quicker|better|higher|before|in front|further|farther|more points|stronger)"
-_ONLY = re.compile(rf"\b(?:Only|Just|only|just) {_LIST} (?:{_DID}|have|has)\b[^.;\d]{{0,25}}?\b{_BETTER}\b")
+_BETTER = (
+    r"(?:longer|larger|bigger|taller|older|deeper|heavier|more|richer|faster|ahead|quicker|better|higher|before"
+    r"|in front|further|farther|stronger)"
+)
+_ONLY = re.compile(rf"\b(?:Only|Just|only|just) {_LIST} (?:{_DID}|have|has|[a-z]{{4,}})\b[^.;\d]{{0,25}}?\b{_BETTER}\b")
+_BEATEN = re.compile(
+    rf"\b(?:beaten|bettered|preceded|surpassed|outscored|topped|headed"
+    rf"|exceeded)(?:,? [a-z]+)? only by {_LIST}(?=[.;,]|$)"
+    rf"|,? (?:behind|after) (?:only )?(?P<list2>{_NAME} \([^)]*\)(?:, {_NAME})*,? and {_NAME})(?=[.;]|$)"
+)
 _COUNTED = re.compile(
     r"\b(?:[Oo]nly |[Jj]ust |[Tt]he )?(?P<n>(?i:one|two|three|four|five|six|seven|eight|nine|ten)) (?:other )?"
     r"(?P<who>rivals?|riders?|runners?|others?|swimmers?|skiers?|drivers?|boats?|crews?|teams?|athletes|men"
@@ -65,6 +77,9 @@ _PLACED = re.compile(
     rf"|for|to))*"
     rf" {slot('n', ORDINAL)}(?! (?:time|year|day|goal|round|lap|set|attempt|century|title|win|race|season|half|minute"
     r"|half|jump|run|heat|stage|start|grade|edition|consecutive))"
+    rf"|\bthe {slot('m', ORDINAL)}[ -](?:largest|biggest|longest|tallest|highest|oldest|deepest|richest|fastest"
+    rf"|heaviest"
+    r"|most [a-z]+)\b"
 )
 
 
@@ -73,7 +88,9 @@ def faster_ones(group: list[Sentence]) -> Iterator[Finding]:
     for index, sentence in enumerate(group):
         if not any(cue in sentence.text for cue in FASTER):
             continue
-        claims = [*_ONLY.finditer(sentence.text), *_COUNTED.finditer(sentence.text)]
+        claims = [
+            *_ONLY.finditer(sentence.text), *_COUNTED.finditer(sentence.text), *_BEATEN.finditer(sentence.text)
+        ]  # fmt: skip
         if len(claims) != 1:
             continue
         claim = claims[0]
@@ -83,7 +100,7 @@ def faster_ones(group: list[Sentence]) -> Iterator[Finding]:
             (part, match)
             for part in near
             for match in _PLACED.finditer(part.skeleton)
-            if part.get(match, "n").value > 1  # `in her first final`
+            if part.get(match, "n" if match["n"] else "m").value > 1  # `in her first final`
         ]
         if len(placed) != 1 or _TIES.search(
             " ".join(part.text for part in {id(each): each for each in (sentence, placed[0][0])}.values())
@@ -92,8 +109,10 @@ def faster_ones(group: list[Sentence]) -> Iterator[Finding]:
         ):
             continue
         part, match = placed[0]
-        n = part.get(match, "n")
-        count = _NUMBERS[claim["n"].lower()] if "n" in claim.re.groupindex else len(_items(claim["list"]))
+        n = part.get(match, "n" if match["n"] else "m")
+        names = claim.re.groupindex
+        listed = "" if "n" in names else claim["list"] or claim["list2" if "list2" in names else "list"]
+        count = _NUMBERS[claim["n"].lower()] if "n" in names else len(_items(listed))
         if not 2 <= n.value <= 15 or n.value == count + 1 or abs(n.value - count - 1) > 3:
             continue
         if n.start >= sentence.offset + claim.start() and n.end <= sentence.offset + claim.end():

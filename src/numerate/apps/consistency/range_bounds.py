@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numerate.apps.consistency.quantities import Quantity, Sentence
     from numerate.apps.findings import Finding
 
-__all__ = ["BOUND_WORDS", "centre_outside", "descending", "impossible_values", "mean_elsewhere"]
+__all__ = ["BOUND_WORDS", "centre_outside", "descending", "impossible_values"]
 
 _VALUE = COUNT + MONEY + UNIT + PERCENT
 _A, _B, _X = slot("a", _VALUE), slot("b", _VALUE), slot("x", _VALUE)
@@ -109,27 +109,6 @@ def centre_outside(sentence: Sentence) -> Iterator[Finding]:
 
 
 _GOES_ON = re.compile(r" ?(?:to|–|—|-|and) ?[\ue000-\ue009]")
-
-
-_ONE_RANGE = re.compile(rf"\b(?:rang(?:e|es|ed|ing) )?(?:from|between) {_A} (?:to|and) {_B}")
-_ONE_MEAN = re.compile(rf"{_MEAN}{_X}")
-
-
-def mean_elsewhere(sentence: Sentence) -> Iterator[Finding]:
-    """A sentence with one range and one mean of its kind, wherever they stand."""
-    skeleton = sentence.skeleton
-    if "rang" not in skeleton and "between" not in skeleton:
-        return
-    ranges, means = list(_ONE_RANGE.finditer(skeleton)), list(_ONE_MEAN.finditer(skeleton))
-    if len(ranges) != 1 or len(means) != 1 or _NOT_CENTRE.search(skeleton):
-        return
-    a, b, x = sentence.get(ranges[0], "a"), sentence.get(ranges[0], "b"), sentence.get(means[0], "x")
-    if not (_alike(a, x) and _alike(b, x)) or not a.value < b.value or x in (a, b) or a.value <= 0:
-        return
-    if a.value - a.half - x.half <= x.value <= b.value + b.half + x.half or not a.value / 3 < x.value < b.value * 3:
-        return
-    message = f"{x.text} lies outside of the range from {a.text} to {b.text}."
-    yield finding_at("range", x, message, others=[a, b], probability=0.85)
 
 
 def _is_and(sentence: Sentence, a: Quantity, b: Quantity) -> bool:

@@ -9,140 +9,57 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, matches, rules
 from numerate.apps.consistency.estimates import ESTIMATE_CUES, estimates, tolerance
-from numerate.apps.consistency.quantities import COUNT, DATED, MONEY, ORDINAL, PERCENT, UNIT, YEAR, slot
+from numerate.apps.consistency.paragraph_ranges import paragraph_ranges
+from numerate.apps.consistency.quantities import DATED, MONEY, UNIT, YEAR
 from numerate.apps.consistency.range_bounds import (
     BOUND_WORDS,
     centre_outside,
     descending,
     impossible_values,
-    mean_elsewhere,
 )
 from numerate.apps.consistency.range_claims import range_claims
+from numerate.apps.consistency.range_patterns import (
+    AGED,
+    BC,
+    BETWEEN,
+    BETWEEN_YEARS,
+    CENTRE,
+    CENTRES,
+    CI,
+    CODE,
+    CUES,
+    DASHED,
+    DASHED_DAYS,
+    DATES,
+    DAYS,
+    ENDED,
+    FROM_YEARS,
+    IN_UNITS,
+    LEAST,
+    LIMITS,
+    MEAN,
+    MOST,
+    NORMAL,
+    OF_MONEY,
+    OTHER_END,
+    REVERSED,
+    SCALED,
+    SHARED,
+    TIME_OF_DAY,
+    TWO_THINGS,
+    YEARS,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from numerate.apps.consistency.paragraphs import Paragraph
     from numerate.apps.consistency.quantities import Quantity, Sentence
     from numerate.apps.consistency.tally import Tally
     from numerate.apps.documents import Document
     from numerate.apps.findings import Finding
 
 __all__ = ["Ranges"]
-
-_VALUE = COUNT + MONEY + UNIT + PERCENT
-_A, _B = slot("a", _VALUE), slot("b", _VALUE)
-_DASH = r" ?(?:–|—|-|to|,|;) ?"
-_LIMITS = [
-    ((' maximum', ' high'), re.compile(
-        rf"\b(?:minimum|low) (?:of |is |was )?{_A}(?: [a-z]+){{0,2}},? (?:and|to|with) an? (?:maximum"
-        rf"|high) (?:of |is |was )?{_B}")),
-    ((' minimum', ' low'), re.compile(
-        rf"\b(?:maximum|high) (?:of |is |was )?{_B}(?: [a-z]+){{0,2}},? (?:and|to|with) an? (?:minimum"
-        rf"|low) (?:of |is |was )?{_A}")),
-    (('minimum', 'fewer', 'less than'), re.compile(
-        rf"\b(?:a minimum of|no fewer than|no less than|not less than) {_A}(?: [a-z]+){{0,2}},? (?:but|and|to) "
-        rf"(?:a maximum of|no more than|not more than|at most|up to) {_B}")),
-    (('at least ',), re.compile(
-        rf"\bat least {_A}(?: [a-z]+)?,? (?:but|and) (?:no more than|not more than|at most) {_B}")),
-]  # fmt: skip
-_BETWEEN = re.compile(
-    rf"\b(?:between|range (?:was|is|of)|range:|ranged from|ranges from|ranging from|range from"
-    rf"|range between|ranged between"
-    rf"|ranging between|(?:costs?|var(?:y|ies|ied)|prices? go|priced) from) {_A} (?:and|to) {_B}"
-)
-_AGED = re.compile(rf"\b(?:aged|ages|age range:?|pages?|pp\.|between ages|from ages) {_A}(?:–|—|-| to ){_B}(?![–—-])")
-_DASHED = re.compile(rf"(?<![–—-]){slot('a', UNIT)}[–—-]{slot('b', UNIT)}(?![–—-])")
-_YEARS = re.compile(rf"(?<![–—/-]){slot('a', YEAR)} ?(?:–|—|-) ?{slot('b', YEAR)}(?![–—/-])")
-_FROM_YEARS = re.compile(
-    rf"\bfrom (?:[a-z]+ )?{slot('a', YEAR)} ?(?:to|until|till|through|–|—|-) ?{slot('b', YEAR)}(?=[ .,;)]|$)"
-)
-_SHARED = re.compile(rf"(?<!from )(?<!by )(?<!\(){slot('a', UNIT)} to {slot('b', UNIT)}(?! (?:from|by))")
-_NORMAL = re.compile(
-    r"(?<![-a-z])(?:normal|reference|range|limits?|interval|norm|target"
-    rf"|iqr)(?: [a-z]+)?[:,]? {slot('a', _VALUE)} ?(?:–|—|-|to) ?{slot('b', _VALUE)}(?=[),.;]|$| [a-z])"
-)
-_BETWEEN_YEARS = re.compile(rf"\bbetween {slot('a', YEAR)} and {slot('b', YEAR)}(?=[ .,;)]|$)")
-_INTERVAL = rf"(?:ci|confidence interval)s?,?:?(?: of| was| is|\)|,|:|=)* ?[(\[]?{_A}{_DASH}{_B}"
-_CI = re.compile(
-    rf"(?:{slot('x', COUNT + UNIT + PERCENT)}(?P<gap>,? ?[(\[]?,? ?)(?:with "
-    rf"(?:an? )?)?(?:[{PERCENT}][\ue100-\uf8ff] )?)?{_INTERVAL}"
-)
-_CENTRE = re.compile(
-    rf"\b(?:mean|median|average)(?: [a-z]+){{0,3}}?,? (?:was |is |of "
-    rf"|: ?)?{slot('x', COUNT + UNIT)}(?: [a-z]+)?,? ?\((?:range|min[-–]max|interquartile range"
-    rf"|iqr)[:,]? ?(?:of |from |was )?{_A}(?:–|—|-| to |, ){_B}"
-)
-# The centre stands before or behind its range, in words: `averaged 91, ranging from 40 to 85`.
-_RANGED = r"(?:rang(?:e|ed|es|ing) (?:from|between|of|was|is)|from a (?:low|minimum) of)"
-_X = slot("x", COUNT + UNIT)
-_CENTRES = [
-    re.compile(
-        rf"\b(?:mean|median|average|averaged|averages|averaging)(?: [a-z]+){{0,4}}?,? (?:was |is |of |: ?)?{_X}"
-        rf"(?: [a-z]+)?(?:,| and|, and|, with a)?(?: (?:lay|lies|falls|fell|was|is) (?:within|in|inside) (?:an?|the))?"
-        rf" ?{_RANGED} {_A}{_DASH}(?:and )?{_B}"
-    ),
-    re.compile(
-        rf"\b{_RANGED} {_A}(?: to | and |–|-){_B}(?: [a-z]+)?,? (?:with |and )?(?:an? |the )?(?:mean|median|average)"
-        rf"(?: [a-z]+)?(?: of| was| is) {_X}"
-    ),
-]
-# What begins comes before what ends.
-_BEGIN = r"(?:began|begun|started|opened|founded|born|launched|commenced|established|introduced)"
-_END = r"(?:ended|completed|finished|closed|dissolved|died|demolished|concluded|abolished|discontinued)"
-_ENDED = re.compile(
-    rf"\b{_BEGIN}(?: [a-z]+){{0,2}} (?:in|on) {slot('a', YEAR)}(?: (?:and|but))(?: (?:was|were|it|he|she|they|later"
-    rf"|finally)){{0,3}} {_END} (?:in|on) {slot('b', YEAR)}(?=[ .,;)]|$)"
-)
-_OF = r"(?: (?:of|is|was|at|being|to)|:)?"
-_LEAST = re.compile(
-    rf"\b(?:minimum|min\.?|lowest|low|smallest|shortest|least)(?: [a-z]+){{0,2}}?{_OF} {slot('q', _VALUE)}"
-)
-_MOST = re.compile(
-    rf"\b(?:maximum|max\.?|highest|high|largest|peak|longest|greatest|top)(?: [a-z]+){{0,2}}?{_OF} {slot('q', _VALUE)}"
-)
-_MEAN = re.compile(rf"\b(?:mean|median|average|averaged|averaging|avg\.?)(?: [a-z]+){{0,3}}?{_OF} {slot('q', _VALUE)}")
-_DATES = re.compile(rf"\bfrom {slot('a', DATED)} (?:to|until|till|through) {slot('b', DATED)}")
-_DAYS = re.compile(
-    rf"\b(?:from|between|of|on) (?:the )?{slot('a', COUNT + ORDINAL)} ?(?:to|until|till|through|and|–|—"
-    rf"|-) ?(?:the )?{slot('b', DATED)}"
-)
-_DASHED_DAYS = re.compile(rf"(?:(?<= )|(?<=\()|^){slot('a', COUNT)}[–—-]{slot('b', DATED)}(?![–—-])")
-_OF_MONEY = re.compile(
-    rf"(?<!increase )(?<!decrease )(?<!rise )(?<!fall )(?<!drop )(?<!decline )(?<!cut )(?<!reduction )"
-    rf"(?<!loss )(?<!losses )(?<!gains )(?<!gain )"
-    rf"\b(?:of|costs?|pays?|charges?|paying|costing|priced at"
-    rf"|for) {slot('a', MONEY)} to {slot('b', MONEY)}(?! (?:from|by))"
-)
-_BC = re.compile(r"\b(?:b\.?c|bce|ante|million years|ago|ma\b|before christ)")
-_SCALED = re.compile(r",? ?(?:thousand|m(?:il)?ln|million|b(?:il)?ln|billion|hundred|dozen|\d)|, ?[\ue000-\ue009]")
-_CODE = re.compile(
-    r"\b(?:order|invoice|number|no\.?|id|ref\.?|reference|part|model|serial|case|item|ticket|version"
-    r"|code|file|docket|tracking)[ :#]+$",
-    re.IGNORECASE,
-)
-_TWO_THINGS = re.compile(r"(?:difference|gap|ratio|distance|relation\w*|correlation|comparison|choice|contrast)s? $")
-_TIME_OF_DAY = re.compile(r" ?(?:[ap]\.?m\b|o.clock)")
-_OTHER_END = re.compile(
-    r"\b(?:allowed|permitted|legal|recommended|required|limit|possible|average (?:maximum|minimum|high|low)"
-    r"|mean (?:maximum"
-    r"|minimum)|annual|previous|age|sentence|speed|of the|in (?:january|july)|record|national|while|whereas|but|than)\b"
-)
-_IN_UNITS = re.compile(r" (?!(?:for|on|in|at|daily|weekdays|every|each|and|or|to|by|from|monday|if|when|only)\b)[a-z]")
-_REVERSED = re.compile(
-    r"\b(?:reverse|descend|countdown|from top|respectively|down|versus|vs|won|lost|beat|score|defeat|ratio"
-    r"|\blows\b|odds|election|vote|fell\b|falls\b|dropped\b|drops\b|cooled\b|cooling\b|declin|decreas)"
-)
-
-
-_CUES = (
-    "-", "–", "—", " to ", "etween", "ange", "from ", "From ", "age", "Age", "pp.", " CI", "(CI", "nterval",
-    "IQR", "iqr",
-    "imum", " min", "Min", " low", "Low", "erage", "ean ", "edian", "avg", "ormal", "eference", "imit", "arget", "norm",
-    "t least ", "fewer", "ess than", " and was ", " and ended ", " and closed ", " until ", "till ", "through ", "vary",
-    "varie", "ended ", "completed ", "finished ", "closed ", "dissolved ", "died ", "demolished ", "concluded ",
-    "abolished ", "discontinued ",
-)  # fmt: skip
-"""A range has one of these: words without their first letter, which may be a capital."""
 
 
 @rules.register("range")
@@ -156,7 +73,7 @@ class Ranges(Rule):
     def wants(self, tally: Tally, text: str) -> bool:
         """A number before a smaller one and a word or dash of a range, or a value and its range."""
         return (
-            (tally.falls and any(map(text.__contains__, _CUES)))
+            (tally.falls and any(map(text.__contains__, CUES)))
             or (tally.times > 2 and "from " in text)
             or (tally.values and any(map(text.__contains__, BOUND_WORDS)))
             or (
@@ -182,69 +99,69 @@ class Ranges(Rule):
             return
         skeleton = sentence.skeleton
         yield from descending(sentence)
-        for match in matches(skeleton, _LIMITS):
+        for match in matches(skeleton, LIMITS):
             yield from self._order(sentence, match)
         if "between" in skeleton or "rang" in skeleton or " from " in skeleton:
-            for match in _BETWEEN.finditer(skeleton):
+            for match in BETWEEN.finditer(skeleton):
                 a, b = sentence.get(match, "a"), sentence.get(match, "b")
-                if _TIME_OF_DAY.match(skeleton, match.end("b")) or _TIME_OF_DAY.match(skeleton, match.end("a")):
+                if TIME_OF_DAY.match(skeleton, match.end("b")) or TIME_OF_DAY.match(skeleton, match.end("a")):
                     continue
                 if (
                     a.unit is None
                     and max(a.value, b.value) <= 12
                     and b.value < 8 <= a.value
-                    and not _IN_UNITS.match(skeleton, match.end("b"))
+                    and not IN_UNITS.match(skeleton, match.end("b"))
                 ):
                     continue  # hours: `between 9 and 5`
-                if _TWO_THINGS.search(skeleton[: match.start()]):
+                if TWO_THINGS.search(skeleton[: match.start()]):
                     continue
-                if _BC.search(skeleton) or _SCALED.match(skeleton, match.end("b")):
+                if BC.search(skeleton) or SCALED.match(skeleton, match.end("b")):
                     continue
-                if not (a.value < 0 or b.value < 0 or _REVERSED.search(skeleton) or a.group == "percent"):
+                if not (a.value < 0 or b.value < 0 or REVERSED.search(skeleton) or a.group == "percent"):
                     yield from self._order(sentence, match, least=1.2)
-        for match in _DASHED.finditer(skeleton) if skeleton.count(UNIT) > 1 and not _REVERSED.search(skeleton) else ():
+        for match in DASHED.finditer(skeleton) if skeleton.count(UNIT) > 1 and not REVERSED.search(skeleton) else ():
             a = sentence.get(match, "a")
-            if _is_year(a) or a.unit == "s" or _BC.search(skeleton):
+            if _is_year(a) or a.unit == "s" or BC.search(skeleton):
                 continue  # `the 1970-90s`, `15,000-12,000 years ago`
             if a.numerals[0].shared and a.value > 0:
                 yield from self._order(sentence, match, least=1.2)
-        for match in _OF_MONEY.finditer(skeleton) if skeleton.count(MONEY) > 1 else ():
-            if not _REVERSED.search(skeleton):
+        for match in OF_MONEY.finditer(skeleton) if skeleton.count(MONEY) > 1 else ():
+            if not REVERSED.search(skeleton):
                 yield from self._order(sentence, match, least=1.2)
         for match in (
-            _SHARED.finditer(skeleton)
-            if skeleton.count(UNIT) > 1 and " to " in skeleton and not _REVERSED.search(skeleton)
+            SHARED.finditer(skeleton)
+            if skeleton.count(UNIT) > 1 and " to " in skeleton and not REVERSED.search(skeleton)
             else ()
         ):
             a = sentence.get(match, "a")
             if a.numerals[0].shared and a.value > 0 and not a.hedge and not _is_year(a):
                 yield from self._order(sentence, match, least=1.2)
         for match in matches(
-            skeleton, ((("normal", "reference", "limit", "interval", "norm", "target", "iqr", "range"), _NORMAL),)
+            skeleton, ((("normal", "reference", "limit", "interval", "norm", "target", "iqr", "range"), NORMAL),)
         ):
-            if sentence.get(match, "a").value > 0 and not _REVERSED.search(skeleton):
+            if sentence.get(match, "a").value > 0 and not REVERSED.search(skeleton):
                 yield from self._order(sentence, match)
-        for match in matches(skeleton, ((("age", "pp."), _AGED),)):
+        for match in matches(skeleton, ((("age", "pp."), AGED),)):
             a, b = sentence.get(match, "a"), sentence.get(match, "b")
             is_short = len(b.text) < len(a.text)  # `pages 1182–84` is short for 1184
             if a.value < 10_000 and not (is_short and match[0][0] == "p"):
                 yield from self._order(sentence, match)
-        if skeleton.count(YEAR) > 1 and not _BC.search(skeleton):
-            for match in (*_YEARS.finditer(skeleton), *_FROM_YEARS.finditer(skeleton)):
+        if skeleton.count(YEAR) > 1 and not BC.search(skeleton):
+            for match in (*YEARS.finditer(skeleton), *FROM_YEARS.finditer(skeleton)):
                 if (
                     " back " not in skeleton
                     and len(sentence.get(match, "b").text) == len(sentence.get(match, "a").text)
-                    and not _CODE.search(sentence.text[: sentence.get(match, "a").start - sentence.offset])
+                    and not CODE.search(sentence.text[: sentence.get(match, "a").start - sentence.offset])
                 ):  # no `1998–99`
                     yield from self._order(sentence, match)
-            for match in matches(skeleton, (((" and ", " but "), _ENDED), (("between ",), _BETWEEN_YEARS))):
+            for match in matches(skeleton, (((" and ", " but "), ENDED), (("between ",), BETWEEN_YEARS))):
                 yield from self._order(sentence, match)
         if " ci" in skeleton or "confidence interval" in skeleton or "(ci" in skeleton:
-            for match in _CI.finditer(skeleton):
+            for match in CI.finditer(skeleton):
                 yield from self._interval(sentence, match, "the confidence interval")
         if ("low" in skeleton or "min" in skeleton) and ("high" in skeleton or "max" in skeleton):
             low, high = (
-                [sentence.get(match, "q") for match in pattern.finditer(skeleton)] for pattern in (_LEAST, _MOST)
+                [sentence.get(match, "q") for match in pattern.finditer(skeleton)] for pattern in (LEAST, MOST)
             )
             if (
                 len(low) == len(high) == 1
@@ -253,7 +170,7 @@ class Ranges(Rule):
             ):
                 message = f"The lowest value {low[0].text} is more than the highest, {high[0].text}."
                 yield finding_at("range", low[0], message, others=high, probability=0.9)
-        for match in _DATES.finditer(skeleton) if skeleton.count(DATED) > 1 else ():
+        for match in DATES.finditer(skeleton) if skeleton.count(DATED) > 1 else ():
             a, b = sentence.get(match, "a"), sentence.get(match, "b")
             years = [re.search(r"[12]\d{3}", each.text) is not None for each in (a, b)]
             if a.value > b.value and all(years):
@@ -262,12 +179,11 @@ class Ranges(Rule):
                 message = f"The range begins with {a.text}, which is after its end {b.text}."
                 yield finding_at("range", a, message, others=[b], probability=0.9)
         if "aver" in skeleton or "mean" in skeleton or "median" in skeleton or "avg" in skeleton:
-            found = list(self._extremes(sentence)) or list(centre_outside(sentence))
-            yield from found or mean_elsewhere(sentence)
-        for match in (*_DAYS.finditer(skeleton), *_DASHED_DAYS.finditer(skeleton)) if DATED in skeleton else ():
+            yield from list(self._extremes(sentence)) or centre_outside(sentence)
+        for match in (*DAYS.finditer(skeleton), *DASHED_DAYS.finditer(skeleton)) if DATED in skeleton else ():
             yield from self._days(sentence, match)
         if "rang" in skeleton or "iqr" in skeleton:
-            for pattern in (_CENTRE, *_CENTRES):
+            for pattern in (CENTRE, *CENTRES):
                 for match in pattern.finditer(skeleton):
                     yield from self._interval(sentence, match, "its range")
 
@@ -282,6 +198,10 @@ class Ranges(Rule):
             if "±" in sentence.text or "+/-" in sentence.text:
                 yield from tolerance(sentence, behind)
         yield from range_claims(document.text, sentences)
+
+    def paragraph(self, paragraph: Paragraph) -> Iterable[Finding]:
+        """Looks at limits, extremes and ranges with their values in the same or the next sentence."""
+        return paragraph_ranges(paragraph)
 
     def _order(self, sentence: Sentence, match: re.Match[str], least: float = 1.0) -> Iterable[Finding]:
         a, b = sentence.get(match, "a"), sentence.get(match, "b")
@@ -305,7 +225,7 @@ class Ranges(Rule):
         """A mean below the minimum, or above the maximum."""
         named = [
             [sentence.get(match, "q") for match in pattern.finditer(sentence.skeleton)]
-            for pattern in (_LEAST, _MEAN, _MOST)
+            for pattern in (LEAST, MEAN, MOST)
         ]
         if any(len(each) > 1 for each in named) or len(named[1]) != 1 or not (named[0] or named[2]):
             return
@@ -325,7 +245,7 @@ class Ranges(Rule):
     def _extreme(self, sentence: Sentence, mean: Quantity, end: Quantity, is_low: bool) -> Iterable[Finding]:
         """An average beyond the one end that is told: `the average of 6.2 exceeds the maximum of 5.8`."""
         words = sentence.skeleton
-        if mean is end or not _same(mean, end) or mean.hedge in ("over", "under") or _OTHER_END.search(words):
+        if mean is end or not _same(mean, end) or mean.hedge in ("over", "under") or OTHER_END.search(words):
             return
         if len(sentence.quantities) > 3 or ("maximum" not in words and "minimum" not in words):
             return

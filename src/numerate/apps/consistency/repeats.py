@@ -10,6 +10,7 @@ from numerate.apps.consistency.base import Rule, finding_at, rules
 from numerate.apps.consistency.mentions import BOUND, NOUNS, Mention, mentions_of
 from numerate.apps.consistency.named_again import named_again
 from numerate.apps.consistency.slips import is_slip
+from numerate.apps.consistency.told_again import told_again, told_scores
 from numerate.apps.consistency.told_twice import told_twice
 
 if TYPE_CHECKING:
@@ -79,6 +80,8 @@ class Repeats(Rule):
         """Compares numbers of the same digits whose neighbouring words are the same."""
         yield from told_twice(document.text, sentences)
         yield from named_again(document.text, sentences)
+        yield from told_again(sentences)
+        yield from told_scores(sentences)
 
 
 _NO_VALUES = frozenset(("date", "time", "ordinal"))

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-__all__ = ["is_slip"]
+import math
+from typing import TYPE_CHECKING
+
+from numerate.apps.consistency.paragraphs import slip_bits
+
+if TYPE_CHECKING:
+    from numerate.apps.consistency.quantities import Quantity
+
+__all__ = ["is_slip", "rounded_slip_bits"]
 
 
 def is_slip(one_: float, other: float) -> bool:
@@ -30,3 +38,12 @@ def is_slip(one_: float, other: float) -> bool:
         and left[differing[0]] == right[differing[1]]
         and left[differing[1]] == right[differing[0]]
     )
+
+
+def rounded_slip_bits(said: Quantity, real: float) -> float:
+    """The bits of a slip where zeros at the end count nothing: 15,000 and 35,000 are like 15 and 35."""
+    sizes = [len(f"{value:.6g}".partition("e")[0].replace(".", "").strip("0")) for value in (said.value, real)]
+    if min(sizes) < 2:
+        return 0.0  # round numbers are like each other by chance
+    bits = slip_bits(said, real)
+    return bits if is_slip(said.value, real) else min(bits, math.log2(10 ** (max(sizes) - 1) / max(sizes)))

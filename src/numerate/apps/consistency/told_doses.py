@@ -27,6 +27,9 @@ _DRUG_CHANGE = re.compile(
 )
 
 
+_NO_CHANGE = re.compile(r"\b(?:no|without|any)(?: [a-z]+){0,2} chang\w*|\b(?:un|not )changed\b")
+
+
 def told_doses(sentences: Sequence[Sentence]) -> Iterator[Finding]:
     """A drug that is said to go on as it was, with another dose than before."""
     if not any(
@@ -45,13 +48,13 @@ def told_doses(sentences: Sequence[Sentence]) -> Iterator[Finding]:
                 continue
             key = match["drug"], quantity.unit
             earlier = seen.get(key, [])
-            if earlier and _SAME.search(words[:at]) and not _DRUG_CHANGE.search(words):
+            if earlier and _SAME.search(words[:at]) and not _DRUG_CHANGE.search(_NO_CHANGE.sub("", words)):
                 values = {each.value for _, each in earlier}
                 between = " ".join(each.skeleton for each in sentences[earlier[-1][0] : index])
                 if (
                     len(values) == 1
                     and quantity.value not in values
-                    and not _DRUG_CHANGE.search(between.replace("no recent changes", ""))
+                    and not _DRUG_CHANGE.search(_NO_CHANGE.sub("", between))
                 ):
                     first = earlier[0][1]
                     message = f"The dose of {match['drug']} is {quantity.text} here and {first.text} before."

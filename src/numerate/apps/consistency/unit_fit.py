@@ -78,7 +78,7 @@ _WHAT: dict[str, tuple[str, frozenset[str], str]] = {
         r"\b(?:flight|journey|trip|drive|race|game|meeting|voyage|ride|construction|concert|lecture|hike|walk|crossing|hearing"
         r"|operation|procedure|exam|session|recovery|commute|climb|tour|ascent|repair|installation"
         r"|delivery) (?:took|takes) ",
-        frozenset({"time", "volume", "energy", "mass"}), "a duration",
+        frozenset({"time", "energy"}), "a duration",
     ),
     "drank": (r"\b(?:drank|drinks?|drinking|poured|pour) ", frozenset({"volume", "mass", "energy"}), "a volume"),
     "wind": (r"\bwinds?(?: of|:| reached| reaching) ", frozenset({"speed", "force", "angle", "pressure"}), "a speed"),
@@ -207,7 +207,8 @@ class UnitFit(Rule):
         for match in matches(skeleton, (((" of ",), _AMOUNT),)):
             q = sentence.get(match, "q")
             measured = dimension_name(q.unit or "")
-            if measured in ("temperature", "speed", "voltage", "frequency", "angle") and not q.text.endswith("°"):
+            is_wrong = measured in ("temperature", "speed", "voltage", "frequency", "angle") or q.unit in ("km", "mi")
+            if is_wrong and not q.text.endswith("°"):
                 message = f"{q.text} cannot be an amount: {q.unit} is a unit of {measured}."
                 yield finding_at("unit", q, message, unit=q.unit, measures=measured)
         for match in matches(skeleton, (((" in ",), _IN_LENGTH),)):

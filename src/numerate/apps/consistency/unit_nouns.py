@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at
 from numerate.apps.consistency.quantities import UNIT, slot
+from numerate.apps.consistency.unit_rows import HEDGE, ROWS
 from numerate.numerals.unit_factors import dimension_name
 
 if TYPE_CHECKING:
@@ -17,275 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["unit_nouns"]
 
-_Q = slot("q", UNIT)
-_HEDGE = (
-    r"(?:(?:about|around|approximately|roughly|nearly|almost|over|under|up to|more than|less than"
-    r"|at least|only|just|some|another|a|an|the|of|to|at|as much as|well over) )*"
-)
-_IS = r"(?: (?:of|is|was|at|were|reached|reaching|hit|peaked at|stood at|:)|:|=)* "
-_END = (
-    r"(?=[.,;:)]|$| (?:and|in|to|was|were|have|has|had|between|on|with|by|are|for|along|that|which"
-    r"|from|at|this|last|since|through|a year|per|each|every|around|across|is|will|within|over|so"
-    r"|before|after)\b)"
-)
 _CONCENTRATION = re.compile(r"(?:[kmµunp]?(?:g|mol)|IU|U)/[dmµc]?(?:L|l|m\^3)$")
-_LIQUID = (
-    r"(?:milk|beer|wine|petrol|diesel|gasoline|fuel|juice|blood|crude|cider|rainwater|sewage|paint|whisky|lemonade)"
-)
-_WATER = r"(?:water|drinking water|seawater|fresh water|freshwater|rainwater|meltwater)"
-
-
-class _Row(NamedTuple):
-    cues: tuple[str, ...]
-    pattern: re.Pattern[str]
-    wrong: frozenset[str]
-    what: str
-
-
-def _row(cues: str, pattern: str, wrong: str, what: str) -> _Row:
-    return _Row(tuple(cues.lower().split("|")), re.compile(pattern), frozenset(wrong.split()), what)
-
-
-_ROWS = (
-    _row(
-        "freez|frost|outside|cold|thermometer|weather|overnight",
-        rf"\b(?:minus|plus|below) {_Q}",
-        "mass volume area speed power",
-        "a temperature",
-    ),
-    _row(
-        " of water|water",
-        r"\b(?:stor|hold|contain|impound|pump|deliver|suppl|discharg|consum|us|drain|releas|tak|need"
-        r"|provid|treat|process|swallow|los|drink|leak)\w* (?:back |up to |in |out "
-        rf"|away )?{_HEDGE}{_Q} of {_WATER}\b(?! (?:column|surface|pipe|main))",
-        "area temperature speed voltage time power pressure frequency length",
-        "an amount of water",
-    ),
-    _row(
-        "beer|milk|wine|petrol|diesel|gasoline|fuel|juice|blood|crude|cider|sewage|paint|whisky|lemonade",
-        rf"{_Q} of (?:[a-z-]+ )?{_LIQUID}{_END}",
-        "area length temperature speed voltage pressure frequency",
-        "an amount of a liquid",
-    ),
-    _row(
-        "road|track|rail|motorway|cable|pipe|fenc|coast|trail|path|tunnel|canal|wall|hose|street|highway"
-        "|hedge|dyke|beach|river",
-        rf"{_Q} of (?:(?:new|old|dirt|paved|cycle|hiking|single|double|sandy|main|city|rural|winding"
-        r"|forest|gravel|fibre|fiber|optic|copper|unpaved|narrow|rocky|water|gas|walking|bike|footpath"
-        r"|mountain|country) )*"
-        r"(?:roads?|tracks?|railway|railways|motorways?|cables?|pipes?|pipelines?|fenc(?:e|es|ing)|coast"
-        r"|coastline|shoreline|trails?|paths?|tunnels?|canals?|walls?|hoses?|streets?|highways?|hedges?"
-        rf"|dykes?|beach|beaches|river)\b(?!-){_END}",
-        "volume temperature speed energy power pressure voltage frequency",
-        "a length",
-    ),
-    _row(
-        "land|forest|space|vineyard|pasture|lawn|carpet|meadow|field|marsh|wood|moor|garden",
-        rf"{_Q} of (?:(?:arable|agricultural|public|private|open|protected|dense|new|prime|green|unused"
-        r"|farm|native|leased|commercial) )*(?:land|farmland|forest|woodland|floor space|office space"
-        r"|retail space|parkland|vineyards?|pasture|lawn|carpet|meadows?|wetlands?|grassland|moorland"
-        rf"|desert|rainforest)\b{_END}",
-        "volume mass speed temperature energy power pressure voltage frequency",
-        "an area",
-    ),
-    _row(
-        "gust|wind|breeze",
-        r"\b(?:gusts?|gusting|wind speeds?|sustained winds|winds?)(?: [a-z]+){0,3}?(?: (?:of|reach\w*"
-        r"|hit\w*|up to|to|at|topp\w+|blew|peak\w*|exceed\w*|averag\w*|record\w*|measur\w*"
-        rf"|clocked))+ {_HEDGE}{_Q}(?! (?:above|high|altitude|height))",
-        "pressure mass area volume temperature energy voltage concentration",
-        "a wind speed",
-    ),
-    _row(
-        "power",
-        r"\b(?:rated|peak|maximum|max\.|engine|installed|motor|nominal|heating|cooling|output|electric"
-        rf"|electrical|thermal|charging|its|a) power(?: output| rating)?{_IS}{_HEDGE}{_Q}(?! ?(?:a|per"
-        r"|each|every) )",
-        "energy volume temperature area length",
-        "a power",
-    ),
-    _row(
-        "rated",
-        r"\b(?:motor|engine|heater|kettle|boiler|pump|panels?|turbine|inverter|generator|oven|drill"
-        rf"|charger|lamp|bulb)[a-z ,]{{0,20}}? rated at {_HEDGE}{_Q}(?! ?(?:a|per|/) )",
-        "energy mass volume temperature area length",
-        "a power",
-    ),
-    _row(
-        "electricity|energy|power",
-        rf"\b(?:consum|us|generat|produc|need|sav)(?:es?|ed|ing|s|e) {_HEDGE}{_Q} of (?:electricity|energy"
-        r"|power|electrical energy) (?:a|per|each|every|in an?|over an?|last|this|in the whole) (?:year"
-        r"|month|week|day|season|quarter)",
-        "power mass volume temperature length area",
-        "an amount of energy",
-    ),
-    _row(
-        "electricity|energy",
-        rf"\b(?:(?:over|in|during|for|through) (?:the |an? )?(?:(?:past|last|whole|previous|full|entire|calendar) )*"
-        rf"(?:months?|weeks?|year|quarter|week|season|\ue001[\ue100-\uf8ff]|\ue004[\ue100-\uf8ff])|(?:last"
-        rf"|this) (?:year|month|quarter|winter|summer))(?!\w)"
-        rf"[^.;]{{0,60}}?\b(?:consum|us|need|sav)(?:es?|ed|ing|s"
-        rf"|e)(?: up)? {_HEDGE}{_Q}(?: of (?:electricity|energy|power))",
-        "power mass volume temperature length area",
-        "an amount of energy",
-    ),
-    _row(
-        "annual|yearly|monthly",
-        r"\b(?:annual|yearly|monthly)(?: (?:electricity|energy|power|electric|heat))+ (?:consumption|use"
-        r"|usage|production|yield|needs)"
-        rf"(?: [a-z]+){{0,4}}?{_IS}{_HEDGE}{_Q}",
-        "power voltage mass temperature length area",
-        "an amount of energy",
-    ),
-    _row(
-        "onsumption",
-        rf"\b(?:energy|electricity|power)(?: [a-z]+)? consumption{_IS}{_HEDGE}{_Q}",
-        "mass temperature length area speed",
-        "an amount of energy",
-    ),
-    _row(
-        "temp",
-        rf"\b(?:temp\.?|body temperature){_IS}{_HEDGE}{_Q}",
-        "pressure concentration mass length frequency volume",
-        "a temperature",
-    ),
-    _row(
-        "HR |eart rate|ulse",
-        rf"\b(?:hr|heart rate|resting heart rate|pulse(?: rate)?){_IS}{_HEDGE}{_Q}",
-        "concentration pressure temperature length mass volume area",
-        "a heart rate",
-    ),
-    _row(
-        "RR |espiratory rate|reathing rate",
-        rf"\b(?:rr|respiratory rate|breathing rate|resp\. rate){_IS}{_HEDGE}{_Q}",
-        "concentration pressure temperature length mass area",
-        "a breathing rate",
-    ),
-    _row(
-        "BP |lood pressure|systolic",
-        r"\b(?:bp|blood pressure|systolic(?: pressure)?"
-        rf"|diastolic(?: pressure)?){_IS}{_HEDGE}(?:[\ue000-\ue009][\ue100-\uf8ff] ?/ ?)?{_Q}",
-        "concentration temperature mass volume area speed frequency energy",
-        "a blood pressure",
-    ),
-    _row(
-        "lucose|reatinine|holesterol|odium|otassium|emoglobin|aemoglobin|lactate|CRP|alcium|ferritin"
-        "|bilirubin|urea|insulin",
-        r"\b(?:glucose|creatinine|cholesterol|sodium|potassium|ha?emoglobin|lactate|crp|calcium|ferritin"
-        rf"|bilirubin|urea|hdl|ldl)(?: level| concentration)?{_IS}{_HEDGE}{_Q}{_END}",
-        "pressure temperature length area speed frequency",
-        "a concentration",
-    ),
-    _row(
-        "SpO|aturation",
-        rf"\b(?:spo2|spo₂|oxygen saturation|o2 sats?){_IS}{_HEDGE}{_Q}",
-        "concentration pressure temperature length mass volume area",
-        "a saturation",
-    ),
-    _row(
-        "locked|aught|peeding|topped",
-        rf"\b(?:clocked|caught|speeding|flashed|sped)(?: [a-z]+){{0,3}}? at {_HEDGE}{_Q}(?! (?:away|from|above))",
-        "mass area volume temperature pressure energy power length concentration",
-        "a speed",
-    ),
-    _row(
-        "ravel|riv|ruis|oing|peed",
-        r"\b(?:travel+ing|driving|cruis(?:es|ing|ed)|doing|racing"
-        rf"|going) (?:along )?(?:at )?{_HEDGE}{_Q}{_END}(?! (?:above|altitude|elevation))",
-        "mass area temperature pressure energy concentration",
-        "a speed",
-    ),
-    _row(
-        "rea ",
-        r"\b(?:cover(?:s|ed|ing)?|occup(?:y|ies|ied|ying)|has|have|with|spans?) an? (?:total |floor "
-        rf"|surface |land |combined |overall |built-up )?area of {_HEDGE}{_Q}(?=[.,;]|$| and (?!\ue001))",
-        "length mass volume temperature time speed energy",
-        "an area",
-    ),
-    _row(
-        "surface|footprint|floor space|plot|site",
-        rf"\b(?:surface|footprint|floor space|plot|roof surface) of {_HEDGE}{_Q}(?=[.,;]|$| and\b)",
-        "mass volume temperature speed energy length",
-        "an area",
-    ),
-    _row(
-        "heat|Heat|bake|Bake|roast|Roast|oven|cook|Cook",
-        rf"\b(?:(?:pre)?heat(?:ed)?|bake[ds]?|roast(?:ed)?|oven|cook(?:ed)?)(?: [a-z]+){{0,4}}? (?:to"
-        rf"|at) {_HEDGE}{_Q}",
-        "mass volume length area speed",
-        "a temperature",
-    ),
-    _row(
-        " for ",
-        r"\b(?:simmer|bak|boil|cook|rest|chill|fry|fri|roast|knead|steep|marinat|prov|soak|grill|steam"
-        r"|microwav|refrigerat|braise|whisk|beat)(?:e|ed|es|s|ing"
-        rf"|y)?(?: (?!for\b)[a-z]+){{0,3}}? for {_HEDGE}{_Q}",
-        "mass volume area temperature speed energy pressure",
-        "a duration",
-    ),
-    _row(
-        "away|from the",
-        rf"\b(?:is|lies|are|was|situated|located|stands) {_HEDGE}{_Q} (?:away|from the (?:station|coast"
-        r"|centre|center|sea|border|town|village|airport|beach|city))",
-        "mass area volume temperature pressure energy power",
-        "a distance",
-    ),
-    _row(
-        " old|aged ",
-        rf"\b(?:aged|at the age of) {_Q}(?! (?:in|to))|{slot('r', UNIT)}[ -]old\b",
-        "mass area volume temperature pressure energy power length speed",
-        "an age",
-    ),
-    _row(
-        "run|walk|hike|swim",
-        rf"\b(?:an?|the|his|her|our|their|first|daily) {_Q}[ -](?:run|walk|hike|swim|jog|trek|stroll|detour)\b",
-        "mass area temperature pressure volume",
-        "a distance",
-    ),
-    _row("dose|Dose", rf"\b(?:dose|doses|dosage) of {_HEDGE}{_Q}", "length speed temperature area power", "a dose"),
-    _row(
-        "nflate",
-        rf"\binflated? (?:[a-z]+ ){{0,3}}?to {_HEDGE}{_Q}",
-        "temperature mass length speed volume area",
-        "a pressure",
-    ),
-    _row(
-        "epth|eep",
-        rf"\b(?:depths?|depth of [a-z]+)(?: of| reaches| is| was) {_HEDGE}{_Q}",
-        "mass volume temperature area speed energy",
-        "a depth",
-    ),
-    _row(
-        "apacity|tank",
-        rf"\b(?:fuel|petrol|water|oil) tank(?: capacity)?(?: of| holds| takes| is| with)+ {_HEDGE}{_Q}",
-        "length area speed temperature time power",
-        "a volume",
-    ),
-    _row(
-        "ltitude|levation|sea level",
-        rf"{_Q} (?:above|below) sea level\b|\b(?:at an? )?(?:altitude|elevation) of {_HEDGE}{slot('r', UNIT)}",
-        "mass volume temperature area speed energy",
-        "a height",
-    ),
-    _row(
-        "emperature",
-        rf"\btemperatures?(?: [a-z]+){{0,4}}? (?:of|to|at|reached|below|above|between|is|was|around) {_HEDGE}{_Q}",
-        "mass volume length area speed power concentration",
-        "a temperature",
-    ),
-    _row(
-        "weigh|weight",
-        rf"\b(?:weigh(?:s|ed|ing)?|weight(?: of| is| was|:))(?: in)?(?: at)? {_HEDGE}{_Q}",
-        "length volume area temperature speed time power",
-        "a weight",
-    ),
-    _row(
-        "bandwidth|ownload|pload",
-        rf"\b(?:bandwidth|download speed|upload speed)s?{_IS}{_HEDGE}{_Q}",
-        "length mass volume temperature area",
-        "a data rate",
-    ),
-)
 _BABY = re.compile(
     r"\b(?:baby|newborn|infant|birth ?weight|mother and (?:child|baby|daughter|son)|delivered (?:at"
     r"|by)|gave birth|born at|maternity|little (?:girl|boy)|welcome|ca?esarean|c-section|apgar|neonate"
@@ -294,7 +27,8 @@ _BABY = re.compile(
     re.IGNORECASE,
 )
 _WEIGHED = re.compile(
-    rf"\b(?:weigh(?:s|ed|ing)?(?: in)?(?: at)?|(?:birth ?)?weight(?: of| was| is| at birth|:|,)*) {_HEDGE}{_Q}"
+    rf"\b(?:weigh(?:s|ed|ing)?(?: in)?(?: at)?|(?:birth ?)?weight(?: of| was| is| at birth|:"
+    rf"|,)*) {HEDGE}{slot('q', UNIT)}"
 )
 _CONTINUED = re.compile(
     r"['’]| ?(?:per |a (?:year|day|second|minute|hour|week|month)|/|\([^)]*\) ?(?:per|a|/)|[×x] |by [\ue000-\ue009])"
@@ -310,7 +44,7 @@ _WHOLE_BABY = {"kg": (0.4, 8.0), "g": (300.0, 8000.0), "lb": (1.0, 18.0)}
 def unit_nouns(sentence: Sentence, before: str = "") -> Iterator[Finding]:
     """Units that cannot measure what they stand beside; `before` is the text before it."""
     text, words = sentence.text.lower(), sentence.skeleton
-    for cues, pattern, wrong, what in _ROWS:
+    for cues, pattern, wrong, what in ROWS:
         if not any(map(text.__contains__, cues)):
             continue
         for match in pattern.finditer(words):
@@ -320,6 +54,11 @@ def unit_nouns(sentence: Sentence, before: str = "") -> Iterator[Finding]:
             measured = dimension_name(unit) or ("concentration" if _CONCENTRATION.search(unit) else None)
             if measured == "length" and what == "an amount of water" and unit not in ("km", "mi"):
                 continue  # `20 cm of water`
+            if what == "a height" and unit == "km" and quantity.value > 9 and "above sea" in text:
+                message = f"Nothing lies {quantity.text} above sea level: is it another unit?"
+                yield finding_at("unit", quantity, message, unit=unit, probability=0.88)
+            if unit in ("kt", "Mt") or (measured == "length" and re.search(r"\b(?:gas|oil|crude)\b", text)):
+                continue  # explosions and layers
             if measured not in wrong or any(each.confidence != "certain" for each in quantity.numerals):
                 continue
             if _CONTINUED.match(words, match.end(name)) or any(each.shared for each in quantity.numerals):

@@ -1,0 +1,103 @@
+"""Counts of points that the next sentences go through, and of months, minutes or members listed in a sentence.
+
+`for three reasons. First, ... Second, ...` and no third; `three times last year, in January, April, June and November`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["enumerations", "listed_members"]
+
+_N = r"(?P<n>(?i:two|three|four|five|six|seven|eight|nine|ten)|[2-9])"
+_POINT = (
+    r"(?:reasons?|causes?|problems?|points?|ways to [a-z]+|recommendations|conditions|questions|aims|objectives"
+    r"|objections|grounds|lessons|mistakes|errors|concerns|demands|advantages|drawbacks|explanations|proposals|faults|defects|risks"
+    r"|weaknesses|shortcomings|purposes|motives|remarks|complaints|suggestions|requests|wishes|findings|arguments)"
+)
+_CLAIM = re.compile(rf"\b(?P<lead>[a-z]+ )?{_N} (?:[a-z-]+ ){{0,2}}?{_POINT}\b(?P<gap>[^.:;!?]{{0,80}})[.:]\s")
+_LOOSE = re.compile(r"^(?:least|of|first|last|other|than|another|further|next|or|top|about|over|remaining|more)$", re.I)
+_START = r"(?:(?<=[.;:!?] )|(?<=\n)|(?<=, and )|(?<=; and ))"
+_ORDINALS = ("first(?:ly)?|one|to begin with", "second(?:ly)?|the other|another", "third(?:ly)?", "fourth(?:ly)?",
+             "fifth(?:ly)?", "sixth(?:ly)?", "seventh(?:ly)?")  # fmt: skip
+_MARKS = [
+    re.compile(
+        rf"{_START}(?:the |a |an? )?(?:{words})(?:,|:| (?!half|time|year|of the (?:year|month)|class)[a-z]+)", re.I
+    )
+    for words in _ORDINALS
+]
+_LAST = re.compile(rf"{_START}(?:and )?(?:finally|lastly|last|the last|last but not least)\b,?", re.I)
+_MORE = re.compile(r"\b(?:also|in addition|moreover|besides|furthermore|another|as well|next|then|further)\b", re.I)
+_CALENDAR = (
+    r"(?:January|February|March|April|May|June|July|August|September|October|November|December"
+    r"|Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday)s?"
+)
+_DAYS = rf"(?P<items>{_CALENDAR}(?:, {_CALENDAR})*,? and {_CALENDAR})"
+_NTH = r"\d{1,3}(?:st|nd|rd|th)"
+_MINUTES = rf"(?P<items>{_NTH}(?:, (?:the )?{_NTH})*,? and (?:the )?{_NTH}) minutes?\b"
+_NAME = r"(?:(?:Dr|Mr|Mrs|Ms|Prof|Sir)\.? )?[A-ZÀ-Ý][\w’'-]+(?: [A-ZÀ-Ý][\w’'.-]*){0,2}"
+_NAMES = rf"(?P<items>{_NAME}(?:, {_NAME})+,? and {_NAME})(?=[.;,)]|$)"
+_CALENDAR_CUES = ("uary", "March", "April", "May", "June", "July", "August", "ber", "day")
+_LISTS = (
+    (_CALENDAR_CUES, re.compile(
+        rf"\b{_N} (?:[a-z-]+ ){{0,2}}?(?:times|[a-z]{{3,}}s)\b[^.;:\d]{{0,40}}?(?:,|:|,? (?:in|on|namely)|\()+ "
+        rf"(?:on |in )?{_DAYS}(?=[.;)]|$)")),
+    ((" in all", " in total", " altogether"), re.compile(
+        rf"\b{_DAYS}, {_N} (?:times |of them )?(?:in all|in total|altogether)\b")),
+    ((" minute",), re.compile(rf"\b{_N} (?:goals|tries|strikes|penalties|free kicks)\b[^.;\d]{{0,50}}? {_MINUTES}")),
+    ((" made up of", " composed of", " consist", " compris"), re.compile(
+        r"\b(?:panel|jury|team|crew|committee|board|group|family|party|delegation|band|squad|staff) of "
+        rf"{_N},? (?:(?:is|was|were|are) )?(?:made up of|composed of|consist(?:s|ed|ing) of|compris(?:es|ed|ing)) "
+        rf"{_NAMES}")),
+    (("s, ", "ed, "), re.compile(
+        rf"\b{_N} (?:[a-z-]+ )?[a-z]{{4,}}s(?: [a-z]+ed)?, (?:in |at |namely )?{_NAMES}(?=[.;]|$)")),
+)  # fmt: skip
+"""Words that a pattern has, and the pattern."""
+_OPEN = re.compile(
+    r"\b(?:includ\w*|such as|among|e\.g|at least|of the|first|last|other|more|each|every|per|between|or)\b"
+)
+_LAST_YEAR = re.compile(r"\b(?:last|each|every|per) (?:year|month|week|season|summer|winter)\b")
+
+
+def enumerations(text: str) -> Iterator[tuple[re.Match[str], int]]:
+    """Claims of a number of points, and how many points the paragraph goes through."""
+    if "irst" not in text and "One " not in text:
+        return
+    for match in _CLAIM.finditer(text):
+        if _LOOSE.match((match["lead"] or "").strip()) or " of " in match["gap"][:5]:
+            continue
+        end = text.find("\n\n", match.end())
+        rest = text[match.end() - 2 : end if end > 0 else len(text)]
+        at, count = 0, 0
+        for pattern in _MARKS:
+            found = pattern.search(rest, at)
+            if found is None:
+                break
+            at, count = found.end(), count + 1
+        last = _LAST.search(rest, at)
+        count += last is not None
+        said = _WORDS.get(match["n"].lower()) or int(match["n"])
+        if count < 2 or count > said + 2:
+            continue
+        behind = text[end : end + 40].lower() if end > 0 else ""
+        is_open = _MORE.search(rest[at:]) or re.search(r"first|second|third|fourth|final|last", behind)
+        if count > said or (last is None and said - count < 3 and not is_open and rest[at:].count(". ") < 4):
+            yield match, count
+
+
+_WORDS = {word: n for n, word in enumerate("two three four five six seven eight nine ten".split(), 2)}  # noqa: SIM905
+
+
+def listed_members(part: str) -> Iterator[tuple[re.Match[str], int]]:
+    """Counts of days, months, minutes and members, and how many of them are listed behind or before."""
+    for cues, pattern in _LISTS:
+        for match in pattern.finditer(part) if any(map(part.__contains__, cues)) else ():
+            lead = part[max(0, match.start("n") - 12) : match.start("n")].lower()
+            words = _LAST_YEAR.sub("", match[0].lower().replace(match["items"].lower(), ""))
+            if _OPEN.search(lead) or _OPEN.search(words):
+                continue
+            yield match, len(re.split(r",? and (?:the )?|, (?:the )?", match["items"]))

@@ -1,0 +1,123 @@
+"""Patterns of ranges, limits, means and intervals, over the skeletons of sentences."""
+
+from __future__ import annotations
+
+import re
+
+from numerate.apps.consistency.quantities import COUNT, DATED, MONEY, ORDINAL, PERCENT, UNIT, YEAR, slot
+
+__all__ = [
+    "AGED", "BC", "BETWEEN", "BETWEEN_YEARS", "CENTRE", "CENTRES", "CI", "CODE", "CUES", "DASHED", "DASHED_DAYS",
+    "DATES", "DAYS", "ENDED", "FROM_YEARS", "IN_UNITS", "LEAST", "LIMITS", "MEAN", "MOST", "NORMAL", "OF_MONEY",
+    "OTHER_END", "REVERSED", "SCALED", "SHARED", "TIME_OF_DAY", "TWO_THINGS", "YEARS",
+]  # fmt: skip
+
+_VALUE = COUNT + MONEY + UNIT + PERCENT
+_A, _B = slot("a", _VALUE), slot("b", _VALUE)
+_DASH = r" ?(?:–|—|-|to|,|;) ?"
+LIMITS = [
+    ((' maximum', ' high'), re.compile(
+        rf"\b(?:minimum|low) (?:of |is |was )?{_A}(?: [a-z]+){{0,2}},? (?:and|to|with) an? (?:maximum"
+        rf"|high) (?:of |is |was )?{_B}")),
+    ((' minimum', ' low'), re.compile(
+        rf"\b(?:maximum|high) (?:of |is |was )?{_B}(?: [a-z]+){{0,2}},? (?:and|to|with) an? (?:minimum"
+        rf"|low) (?:of |is |was )?{_A}")),
+]  # fmt: skip
+BETWEEN = re.compile(
+    rf"\b(?:between|range (?:was|is|of)|range:|ranged from|ranges from|ranging from|range from"
+    rf"|range between|ranged between"
+    rf"|ranging between|(?:costs?|var(?:y|ies|ied)|prices? go|priced) from) {_A} (?:and|to) {_B}"
+)
+AGED = re.compile(rf"\b(?:aged|ages|age range:?|pages?|pp\.|between ages|from ages) {_A}(?:–|—|-| to ){_B}(?![–—-])")
+DASHED = re.compile(rf"(?<![–—-]){slot('a', UNIT)}[–—-]{slot('b', UNIT)}(?![–—-])")
+YEARS = re.compile(rf"(?<![–—/-]){slot('a', YEAR)} ?(?:–|—|-) ?{slot('b', YEAR)}(?![–—/-])")
+FROM_YEARS = re.compile(
+    rf"\bfrom (?:[a-z]+ )?{slot('a', YEAR)} ?(?:to|until|till|through|–|—|-) ?{slot('b', YEAR)}(?=[ .,;)]|$)"
+)
+SHARED = re.compile(rf"(?<!from )(?<!by )(?<!\(){slot('a', UNIT)} to {slot('b', UNIT)}(?! (?:from|by))")
+NORMAL = re.compile(
+    r"(?<![-a-z])(?:normal|reference|range|limits?|interval|norm|target"
+    rf"|iqr)(?: [a-z]+)?[:,]? {slot('a', _VALUE)} ?(?:–|—|-|to) ?{slot('b', _VALUE)}(?=[),.;]|$| [a-z])"
+)
+BETWEEN_YEARS = re.compile(rf"\bbetween {slot('a', YEAR)} and {slot('b', YEAR)}(?=[ .,;)]|$)")
+_INTERVAL = rf"(?:ci|confidence interval)s?,?:?(?: of| was| is|\)|,|:|=)* ?[(\[]?{_A}{_DASH}{_B}"
+CI = re.compile(
+    rf"(?:{slot('x', COUNT + UNIT + PERCENT)}(?P<gap>,? ?[(\[]?,? ?)(?:with "
+    rf"(?:an? )?)?(?:[{PERCENT}][\ue100-\uf8ff] )?)?{_INTERVAL}"
+)
+CENTRE = re.compile(
+    rf"\b(?:mean|median|average)(?: [a-z]+){{0,3}}?,? (?:was |is |of "
+    rf"|: ?)?{slot('x', COUNT + UNIT)}(?: [a-z]+)?,? ?\((?:range|min[-–]max|interquartile range"
+    rf"|iqr)[:,]? ?(?:of |from |was )?{_A}(?:–|—|-| to |, ){_B}"
+)
+# The centre stands before or behind its range, in words: `averaged 91, ranging from 40 to 85`.
+_RANGED = r"(?:rang(?:e|ed|es|ing) (?:from|between|of|was|is)|from a (?:low|minimum) of)"
+_X = slot("x", COUNT + UNIT)
+CENTRES = [
+    re.compile(
+        rf"\b(?:mean|median|average|averaged|averages|averaging)(?: [a-z]+){{0,4}}?,? (?:was |is |of |: ?)?{_X}"
+        rf"(?: [a-z]+)?(?:,| and|, and|, with a)?(?: (?:lay|lies|falls|fell|was|is) (?:within|in|inside) (?:an?|the))?"
+        rf" ?{_RANGED} {_A}{_DASH}(?:and )?{_B}"
+    ),
+    re.compile(
+        rf"\b{_RANGED} {_A}(?: to | and |–|-){_B}(?: [a-z]+)?,? (?:with |and )?(?:an? |the )?(?:mean|median|average)"
+        rf"(?: [a-z]+)?(?: of| was| is) {_X}"
+    ),
+]
+# What begins comes before what ends.
+_BEGIN = r"(?:began|begun|started|opened|founded|born|launched|commenced|established|introduced)"
+_END = r"(?:ended|completed|finished|closed|dissolved|died|demolished|concluded|abolished|discontinued)"
+ENDED = re.compile(
+    rf"\b{_BEGIN}(?: [a-z]+){{0,2}} (?:in|on) {slot('a', YEAR)}(?: (?:and|but))(?: (?:was|were|it|he|she|they|later"
+    rf"|finally)){{0,3}} {_END} (?:in|on) {slot('b', YEAR)}(?=[ .,;)]|$)"
+)
+_OF = r"(?: (?:of|is|was|at|being|to)|:)?"
+LEAST = re.compile(
+    rf"\b(?:minimum|min\.?|lowest|low|smallest|shortest|least)(?: [a-z]+){{0,2}}?{_OF} {slot('q', _VALUE)}"
+)
+MOST = re.compile(
+    rf"\b(?:maximum|max\.?|highest|high|largest|peak|longest|greatest|top)(?: [a-z]+){{0,2}}?{_OF} {slot('q', _VALUE)}"
+)
+MEAN = re.compile(rf"\b(?:mean|median|average|averaged|averaging|avg\.?)(?: [a-z]+){{0,3}}?{_OF} {slot('q', _VALUE)}")
+DATES = re.compile(rf"\bfrom {slot('a', DATED)} (?:to|until|till|through) {slot('b', DATED)}")
+DAYS = re.compile(
+    rf"\b(?:from|between|of|on) (?:the )?{slot('a', COUNT + ORDINAL)} ?(?:to|until|till|through|and|–|—"
+    rf"|-) ?(?:the )?{slot('b', DATED)}"
+)
+DASHED_DAYS = re.compile(rf"(?:(?<= )|(?<=\()|^){slot('a', COUNT)}[–—-]{slot('b', DATED)}(?![–—-])")
+OF_MONEY = re.compile(
+    rf"(?<!increase )(?<!decrease )(?<!rise )(?<!fall )(?<!drop )(?<!decline )(?<!cut )(?<!reduction )"
+    rf"(?<!loss )(?<!losses )(?<!gains )(?<!gain )"
+    rf"\b(?:of|costs?|pays?|charges?|paying|costing|priced at"
+    rf"|for) {slot('a', MONEY)} to {slot('b', MONEY)}(?! (?:from|by))"
+)
+BC = re.compile(r"\b(?:b\.?c|bce|ante|million years|ago|ma\b|before christ)")
+SCALED = re.compile(r",? ?(?:thousand|m(?:il)?ln|million|b(?:il)?ln|billion|hundred|dozen|\d)|, ?[\ue000-\ue009]")
+CODE = re.compile(
+    r"\b(?:order|invoice|number|no\.?|id|ref\.?|reference|part|model|serial|case|item|ticket|version"
+    r"|code|file|docket|tracking)[ :#]+$",
+    re.IGNORECASE,
+)
+TWO_THINGS = re.compile(r"(?:difference|gap|ratio|distance|relation\w*|correlation|comparison|choice|contrast)s? $")
+TIME_OF_DAY = re.compile(r" ?(?:[ap]\.?m\b|o.clock)")
+OTHER_END = re.compile(
+    r"\b(?:allowed|permitted|legal|recommended|required|limit|possible|average (?:maximum|minimum|high|low)"
+    r"|mean (?:maximum"
+    r"|minimum)|annual|previous|age|sentence|speed|of the|in (?:january|july)|record|national|while|whereas|but|than)\b"
+)
+IN_UNITS = re.compile(r" (?!(?:for|on|in|at|daily|weekdays|every|each|and|or|to|by|from|monday|if|when|only)\b)[a-z]")
+REVERSED = re.compile(
+    r"\b(?:reverse|descend|countdown|from top|respectively|down|versus|vs|won|lost|beat|score|defeat|ratio"
+    r"|\blows\b|odds|election|vote|fell\b|falls\b|dropped\b|drops\b|cooled\b|cooling\b|declin|decreas)"
+)
+
+
+CUES = (
+    "-", "–", "—", " to ", "etween", "ange", "from ", "From ", "age", "Age", "pp.", " CI", "(CI", "nterval",
+    "IQR", "iqr",
+    "imum", " min", "Min", " low", "Low", "erage", "ean ", "edian", "avg", "ormal", "eference", "imit", "arget", "norm",
+    "t least ", "fewer", "ess than", " and was ", " and ended ", " and closed ", " until ", "till ", "through ", "vary",
+    "varie", "ended ", "completed ", "finished ", "closed ", "dissolved ", "died ", "demolished ", "concluded ",
+    "abolished ", "discontinued ",
+)  # fmt: skip
+"""A range has one of these: words without their first letter, which may be a capital."""
