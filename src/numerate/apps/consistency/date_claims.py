@@ -197,10 +197,12 @@ _COUNTS = {word: n for n, word in enumerate("two three four five six".split(), 2
 
 def _days_later(text: str, group: Sequence[Sentence]) -> Iterator[Finding]:
     """`last seen on Tuesday ... found two days later, on Friday`; sentences without a number count, too."""
-    if not group or "day" not in text or not _LATER.search(text):
+    if not group:
         return
     start, end = group[0].offset, group[-1].offset + len(group[-1].text)
-    begin = max(text.rfind("\n\n", 0, start), start - 200, 0)
+    begin = max(text.rfind("\n\n", max(0, start - 200), start), start - 200, 0)
+    if text.find(" day", begin, end) < 0:
+        return
     for match in _LATER.finditer(text, begin, end):
         days = [*re.finditer(rf"\b(?:{_WEEKDAY})\b", text[begin : match.start()])]
         if not days:
