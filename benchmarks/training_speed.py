@@ -185,8 +185,10 @@ class Contest:
                 bar = BARS[section, logits] if "char" not in name else CHARACTERS_BAR
                 row["ratio"] = row["texts_per_s"] / stock["texts_per_s"]
                 row |= {"bar": bar, "verdict": harness.verdict(row["ratio"], bar)}
-                if stock["peak_mb"]:
-                    row["memory_ratio"] = row["peak_mb"] / stock["peak_mb"]
+                # Memory of recorded steps belongs to their graphs, and is not among what is allocated later.
+                memory = "reserved_mb" if "recorded_graphs" in row else "peak_mb"
+                if stock[memory]:
+                    row["memory_ratio"] = row[memory] / stock[memory]
                     row["memory_verdict"] = harness.verdict(row["memory_ratio"], MEMORY_BAR, "<=")
         self.figures[section] = rows
         self.write()

@@ -46,10 +46,7 @@ def batch_of(model: numerate.NumberModel) -> dict[str, Any]:
 
 
 def assert_equal(model: numerate.NumberModel, batch: dict[str, Any]) -> Any:
-    model.eval().train()
-    for module in model.modules():
-        if isinstance(module, torch.nn.Dropout):
-            module.p = 0.0
+    without_dropout(model)
     whole, wanted = gradients(model, batch, labelled=False)
     some, found = gradients(model, batch, labelled=True)
     assert some.loss.item() == pytest.approx(whole.loss.item(), rel=1e-6)
@@ -114,17 +111,32 @@ def test_what_finds_no_place_is_counted(labelled: bool, monkeypatch: pytest.Monk
             assert int(model.left_out) == turn * missed > 0 and output.loss.isfinite()  # type: ignore[arg-type]
 
 
-def test_compiled_to_one_graph_with_a_fixed_number_of_places() -> None:
-    model = model_of()
-    model.labelled_logits = True
-    batch = {name: torch.cat([value] * 4) for name, value in batch_of(model).items()}
+def without_dropout(model: numerate.NumberModel) -> numerate.NumberModel:
     for module in model.modules():
         if isinstance(module, torch.nn.Dropout):
             module.p = 0.0
+    return model
+
+
+def test_compiled_to_one_graph_with_a_fixed_number_of_places() -> None:
+    model = without_dropout(model_of())
+    model.labelled_logits = True
+    batch = {name: torch.cat([value] * 4) for name, value in batch_of(model).items()}
     plain = model(**batch)
     compiled = torch.compile(model, backend="aot_eager", fullgraph=True)(**batch)
     assert compiled.loss.item() == pytest.approx(plain.loss.item(), rel=1e-5)
     assert len(plain.logits) < len(compiled.logits) < batch["input_ids"].numel()
+
+
+def test_compiled_for_batches_of_several_lengths() -> None:
+    """The second length makes all sizes symbols, the count of numbers among them."""
+    model = without_dropout(model_of())
+    compiled = torch.compile(model, backend="aot_eager", fullgraph=True)
+    for texts in (TEXTS[:4], TEXTS, [*TEXTS[:3], " and ".join(NUMBERS)]):
+        batch = dict(model.processor(texts, return_tensors="pt", padding=True)) | {
+            "sample_id": torch.arange(len(texts))
+        }
+        assert compiled(**batch).loss.item() == pytest.approx(model(**batch).loss.item(), rel=1e-4)
 
 
 def test_the_trainer_computes_only_labelled_logits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,6 +32,10 @@ _SHORT = frozenset([
     "Sen", "Rep", "Rev", "Mt", "Ft", "Ave", "Blvd", "Dept", "Jan", "Feb", "Mar", "Apr", "Jun", "Jul", "Aug", "Sep",
     "Sept", "Oct", "Nov", "Dec", "Art", "Abb", "bzw", "Nr", "ft", "in", "sq", "cu", "min", "max",
 ])  # fmt: skip
+_BEFORE_DIGITS = frozenset(
+    ["no", "nos", "nr", "fig", "figs", "vol", "vols", "tab", "eq", "sec", "ch", "art", "para", "ref"]
+)
+"""Words that are abbreviations if a digit follows: `bus no. 12`."""
 _ABBREVIATION = re.compile(rf"(?:\b(?:{'|'.join(sorted(_SHORT))}|[A-Z])|\b(?:[A-Za-z]\.)+[A-Za-z])\.$")
 
 
@@ -150,9 +154,9 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
     """Start and end of each sentence; abbreviations and decimal points do not end one.
 
     Example:
-        >>> text = "Dr. Lee paid $5.50. He left at 3 p.m. Then it rained."
+        >>> text = "Dr. Lee paid $5.50 for bus no. 7. He left at 3 p.m. Then it rained."
         >>> [text[start:end] for start, end in sentence_spans(text)]
-        ['Dr. Lee paid $5.50.', 'He left at 3 p.m. Then it rained.']
+        ['Dr. Lee paid $5.50 for bus no. 7.', 'He left at 3 p.m. Then it rained.']
     """
     spans, start, is_stripped = [], 0, False
     for match in _END.finditer(text):
@@ -179,5 +183,7 @@ def _is_short(text: str, point: int) -> bool:
     """Whether a point ends an abbreviation. Most points stand behind a whole word, which needs no pattern."""
     _, space, word = text[max(0, point - 6) : point].rpartition(" ")
     if word.isalpha() and (space or len(word) == 6):
+        if word in _BEFORE_DIGITS and text[point + 1 : point + 3].strip().isdigit():
+            return True
         return bool(space) and (word in _SHORT or (len(word) == 1 and "A" <= word <= "Z"))
     return word[-1:].isalpha() and _ABBREVIATION.search(text[max(0, point - 11) : point + 1]) is not None
