@@ -33,6 +33,8 @@ _LEAD = re.compile(
     r"|criteria)\b(?P<gap>[^:.!?\n]{0,80}):$",
     re.IGNORECASE,
 )
+_BARE_LEAD = re.compile(rf"\b(?:there|they|these|which) (?:are|were) (?P<head>{_N})(?P<noun>)(?P<gap>):$", re.IGNORECASE)
+"""`Steps before you ring the helpline. There are three:`"""
 _LOOSE = re.compile(
     r"\b(?:includ\w*|such as|among|e\.g|for example|of the|of these|of our|of them|at least|up to"
     r"|or more|one of|any|some|choose|pick|select|between|either|over"
@@ -151,7 +153,8 @@ def _lines(text: str) -> Iterator[Finding]:
             stripped = line.rstrip().rstrip(".)") + ":"
         if not stripped.endswith(":") or _ITEM.match(line):
             continue
-        match = _LEAD.search(stripped[stripped.rfind(". ") + 1 :])
+        last = stripped[stripped.rfind(". ") + 1 :]
+        match = _LEAD.search(last) or _BARE_LEAD.search(last)
         if match is None or (is_head and match["gap"]) or _FOR_PEOPLE.search(stripped):
             continue
         if _LOOSE.search(_THAT_DAY.sub("", match["gap"])) or _ANOTHER.search(match["gap"]):
@@ -267,7 +270,7 @@ def _inline(part: str, offset: int) -> Iterator[Finding]:
 
 def _are_names(items: str) -> bool:
     """Whether each item begins with a capital letter."""
-    return all(each.lstrip("\"“‘'")[:1].isupper() for each in _SPLIT.split(items.strip()) if each)
+    return all(each.lstrip("\"“‘'").removeprefix("the ")[:1].isupper() for each in _SPLIT.split(items.strip()) if each)
 
 
 def _count(items: str) -> set[int]:
@@ -282,7 +285,7 @@ def _count(items: str) -> set[int]:
     last = commas[-1]
     if not re.search(r"(?:^| )(?:and|&) ", last) or any(len(each.split()) > 5 for each in commas):
         return set()
-    ands = items.count(" and ") + items.count(" & ")
+    ands = items.count(" and ") + (" & " in last)  # `Port & Starboard` is one name among others
     if ands > 1:
         return set()  # one of the items has an `and` of its own
     if re.match(r"(?:and|&) ", last):

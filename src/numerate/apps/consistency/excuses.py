@@ -64,7 +64,7 @@ _COUNTS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5
            "nine": 9}  # fmt: skip
 _ADJUSTED = re.compile(
     r"deduct|docked|penal|bonus|adjust|stripped|taken (?:off|away)|exclud|left out|not (?:count|includ)|withdr[ae]w|awarded"
-    r"|abandon|annul|void|forfeit|credited|lost .{0,12}points",
+    r"|abandon|annul|void|forfeit|credited|lost .{0,12}points|discount|price of|free|reduced|surcharge|rebate",
     re.IGNORECASE,
 )
 """What a note below a table says of a row that need not fit the others."""
@@ -95,8 +95,8 @@ def is_excused(finding: Finding, text: str, paragraphs: Sequence[Paragraph]) -> 
     """Whether the words around the numbers of a finding explain why they do not fit."""
     if finding.span is None:
         return False
-    start, end = finding.span
     if finding.rule == "date":
+        start = finding.span[0]
         return _CODE.search(text[max(0, start - 14) : start].lower()) is not None
     if finding.rule == "count":
         return _is_counted_otherwise(finding, text)
@@ -112,7 +112,7 @@ def is_row_excused(finding: Finding, document: Document) -> bool:
         return False
     row = document.rows[finding.cell[0] - document.first_row]
     names = [cell.strip(" *†") for cell in row if re.search(r"[^\W\d_]{3}", cell)]
-    return any(re.search(rf"\b{re.escape(name)}\b", document.notes) for name in names)
+    return any(re.search(rf"\b{re.escape(name)}s?\b", document.notes, re.IGNORECASE) for name in names)
 
 
 def _claim(finding: Finding, paragraphs: Sequence[Paragraph]) -> _Claim | None:
@@ -178,6 +178,10 @@ def _other_factors(claim: _Claim) -> bool:
     if any(claim.fits(claim.expected * each) or claim.fits(claim.expected / each) for each in counts):
         return True
     for one in claim.others:
+        # `£420 whether 20 or 40 people travel, so with 35 of us it is £12 a head`
+        swaps = [each.value for each in near if each.group == one.group and each.unit == one.unit]
+        if one.value and any(claim.fits(claim.expected / one.value * each) for each in swaps):
+            return True
         # `It ran for 25 minutes, was off for 10, and ran for another 20.`
         alike = [each.value for each in near if each.group in (one.group, "plain") and each.unit in (one.unit, None)]
         for more in range(1, min(len(alike), 3) + 1):
