@@ -33,7 +33,9 @@ _LEAD = re.compile(
     r"|criteria)\b(?P<gap>[^:.!?\n]{0,80}):$",
     re.IGNORECASE,
 )
-_BARE_LEAD = re.compile(rf"\b(?:there|they|these|which) (?:are|were) (?P<head>{_N})(?P<noun>)(?P<gap>):$", re.IGNORECASE)
+_BARE_LEAD = re.compile(
+    rf"\b(?:there|they|these|which) (?:are|were) (?P<head>{_N})(?P<noun>)(?P<gap>):$", re.IGNORECASE
+)
 """`Steps before you ring the helpline. There are three:`"""
 _LOOSE = re.compile(
     r"\b(?:includ\w*|such as|among|e\.g|for example|of the|of these|of our|of them|at least|up to"
@@ -64,7 +66,7 @@ _COLON = re.compile(
     r"(?P<gap>[^:;.!?()\n]{0,90}?)(?P<mark>: | (?:are|were) (?=[A-Z])|, (?=[A-Z][\w’'-]+(?: [A-Z][\w’'-]+)*,? \(?\d)"
     r"|, (?:namely|that is|i\.e\.),? | \((?=[A-Z])| – | — )(?P<items>(?:[^:;()\n]"
     r"|\((?:aged )?\d{1,3}\)){6,400}?)(?P<end>\)|[.;!?](?=\s|$)|$| – | — |,(?= (?!and\b"
-    r"|aged\b)[a-z]))",
+    r"|aged\b|the [A-Z])[a-z]))",
 )
 _COUNTED = re.compile(rf"\b(?i:{_N}) [a-z]")
 _MARK = re.compile(r": | (?:are|were) [A-Z]|, [A-Z]|, (?:namely|that is|i\.e\.)| \([A-Z]| [–—] ")
@@ -283,7 +285,9 @@ def _count(items: str) -> set[int]:
         return {len(found), len(found) + 1}
     commas = [each for each in re.split(r", ?", items) if each]
     last = commas[-1]
-    if not re.search(r"(?:^| )(?:and|&) ", last) or any(len(each.split()) > 5 for each in commas):
+    if not re.search(r"(?:^| )(?:and|&) ", last) or any(
+        len(each.split()) > 5 for each in (*commas[:-1], *(last.split(" and ") if _are_names(last) else [last]))
+    ):
         return set()
     ands = items.count(" and ") + (" & " in last)  # `Port & Starboard` is one name among others
     if ands > 1:

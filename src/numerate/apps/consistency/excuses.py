@@ -63,8 +63,8 @@ _AND_COUNT = re.compile(r"\b(an?|one|two|three|four|five|six|seven|eight|nine|\d
 _COUNTS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8,
            "nine": 9}  # fmt: skip
 _ADJUSTED = re.compile(
-    r"deduct|docked|penal|bonus|adjust|stripped|taken (?:off|away)|exclud|left out|not (?:count|includ)|withdr[ae]w|awarded"
-    r"|abandon|annul|void|forfeit|credited|lost .{0,12}points|discount|price of|free|reduced|surcharge|rebate",
+    r"deduct|docked|penal|bonus|adjust|stripped|taken (?:off|away)|exclud|left out|not (?:count|includ)|withdr[ae]w"
+    r"|awarded|abandon|annul|void|forfeit|credited|lost .{0,12}points|discount|price of|free|reduced|surcharge|rebate",
     re.IGNORECASE,
 )
 """What a note below a table says of a row that need not fit the others."""

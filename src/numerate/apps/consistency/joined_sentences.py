@@ -38,7 +38,8 @@ _TAIL = re.compile(
 _QUALIFIES = re.compile(
     r"\b(?:includ\w*|exclud\w*|with|without|plus|minus|less|more|tax\w*|vat|discount\w*|fees?|delivery|shipping|net"
     r"|gross|each|per|every|left|remain\w*|rest|total|average|additional|extra|another|other|others|some|most|half|both"
-    r"|only|part|of which|of them|(?<=[a-z] )of these|of whom|but|except|not|clocks?|ahead|behind|breaks?|deduct\w*|cost\w*|tips?|service|rounded|%)\b"
+    r"|only|part|of which|of them|(?<=[a-z] )of these|of whom|but"
+    r"|except|not|clocks?|ahead|behind|breaks?|deduct\w*|cost\w*|tips?|service|rounded|%)\b"
 )
 """Words by which a last clause may say what a number has in it."""
 _ENDS = frozenset(".:;")

@@ -35,6 +35,7 @@ _OTHER = re.compile(
 _AMONG = re.compile(
     r"\b(?:in|from|over|on|of|across|out of|for|among|off|per)(?: the| his| her| their| its| only| just| all)? $"
 )
+_AGES = re.compile(r"\b(?:aged?|ages) (?:from |between )?\d+ ?(?:to|and|[-–]) ?\d+")
 _RIGHT_BEHIND = re.compile(r"^ on average\b")
 _SMALL = frozenset(["and", "the", "for", "after", "before", "with", "from", "then", "while", "this"])
 _BACK = re.compile(
@@ -154,11 +155,13 @@ def _lists(paragraph: Paragraph, z: Quantity) -> Iterator[list[Quantity]]:
 
 def _of_two(paragraph: Paragraph, z: Quantity) -> Iterator[Finding]:
     """`41 hits in 128 at-bats for a .302 average`; `18 matches, 45,900 spectators; the average gate was 2,550`."""
-    here = paragraph.place(z)
+    here, offset = paragraph.place(z), paragraph.whole.offset
+    ages = [match.span() for match in _AGES.finditer(paragraph.lower)]
     counts = [
         each for each in paragraph.values
         if each is not z and each.end <= z.start and here - paragraph.place(each) < 2 and each.value > 0
         and each.group in ("plain", "unit", "money")
+        and not any(start <= each.start - offset < end for start, end in ages)
     ]  # fmt: skip
     own = [each for each in counts if paragraph.place(each) == here]
     if 1 < len(own) < len(counts):

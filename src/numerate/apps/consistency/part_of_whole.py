@@ -147,7 +147,11 @@ def share_findings(sentence: Sentence) -> Iterable[Finding]:
             for match in _MORE_OF_THEM.finditer(skeleton):
                 part = sentence.get(match, "a")
                 # `412 people in 38 groups, 43 of them children`
-                if all(each.value < part.value for each in sentence.quantities if each.start < part.start):
+                if all(
+                    each.value < part.value
+                    for each in sentence.quantities
+                    if each.start < part.start and each.group == "plain"
+                ):
                     yield from _too_many(sentence, match)
         if PERCENT in skeleton:
             for match in _WHOLE_PERCENT.finditer(skeleton):
