@@ -33,9 +33,7 @@ _LEAD = re.compile(
     r"|criteria)\b(?P<gap>[^:.!?\n]{0,80}):$",
     re.IGNORECASE,
 )
-_BARE_LEAD = re.compile(
-    rf"\b(?:there|they|these|which) (?:are|were) (?P<head>{_N})(?P<noun>)(?P<gap>):$", re.IGNORECASE
-)
+_BARE_LEAD = re.compile(rf"\b(?:there|they|these|which) (?:are|were) {_N}(?P<noun>)(?P<gap>):$", re.IGNORECASE)
 """`Steps before you ring the helpline. There are three:`"""
 _LOOSE = re.compile(
     r"\b(?:includ\w*|such as|among|e\.g|for example|of the|of these|of our|of them|at least|up to"
@@ -84,8 +82,6 @@ _BOTH = re.compile(
     r"\b[Bb]oth (?P<items>[A-Z][\w’'.-]*(?: [A-Z][\w’'.-]*)?, [A-Z][\w’'.-]*(?: [A-Z][\w’'.-]*)?,? "
     r"and [A-Z][\w’'.-]*(?: [A-Z][\w’'.-]*)?) (?:are|were|have|had|said|voted|won|finished|played)\b"
 )
-
-
 _TO_EACH = re.compile(
     r"\b(?:each|every) (?:of )?(?:you|us|one|participant|student|child|person|team|member|guest)\b", re.I
 )

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from numerate.apps.consistency.base import Rule, rules
-from numerate.apps.consistency.excuses import is_excused, is_row_excused
+from numerate.apps.consistency.excuses import is_excused
 from numerate.apps.consistency.joined_sentences import JOINED_RULES, joined_sentences
 from numerate.apps.consistency.paragraphs import is_told_elsewhere, paragraphs_of
 from numerate.apps.consistency.quantities import Sentence
@@ -110,7 +110,9 @@ class ConsistencyChecker:
         if document.source:
             self._with_tables.add(document.source)
         for rule in self._with("table"):
-            yield from (each for each in rule.table(document, table) if not is_row_excused(each, document))
+            for each in rule.table(document, table):
+                if each.cell is None or each.cell[0] - document.first_row not in table.noted_rows:
+                    yield each
         reader = make_reader("standard", words=True)
         for row, cells in enumerate(document.rows):
             for index, cell in enumerate(cells):

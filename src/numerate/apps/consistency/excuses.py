@@ -15,10 +15,9 @@ if TYPE_CHECKING:
 
     from numerate.apps.consistency.paragraphs import Paragraph
     from numerate.apps.consistency.quantities import Quantity
-    from numerate.apps.documents import Document
     from numerate.apps.findings import Finding
 
-__all__ = ["is_excused", "is_row_excused"]
+__all__ = ["is_excused"]
 
 _LEFT_OUT_BEFORE = re.compile(
     r"\b(?:leav(?:e|es|ing) (?:out|aside)|left (?:out|aside)|(?<!tax )exclud(?:e|es|ing)|ignor(?:e|es|ing)"
@@ -57,17 +56,24 @@ _LOSS = re.compile(
 _BOUND_BEHIND = re.compile(r"\s*(?:[a-z%°²]+ )?or (?:more|less|fewer|over|above|higher|greater|better|longer|older)\b")
 _AHEAD = re.compile(r"\s*(?:ahead|behind|clear|in front|adrift|faster|slower|quicker|before|late|early)\b")
 _CODE = re.compile(r"(?:\b(?:nos?\.?|nr\.?|number|code|ref\.?|reference|id|serial|part|model|sku|docket)|#):? ?$")
+_REST = re.compile(
+    r"\b(?:the|for the|whose) (?:rest|remainder|others|balance)\b|\bamong others\b|\band (?:several|some|a few|many)\b"
+)
+_HOURS = re.compile(
+    r"\b(?:trains?|bus(?:es)?|trams?|ferr(?:y|ies)|open|opens|opening|closed|shifts?|o['’]clock|[ap]\.?m\b|noon|midnight"
+    r"|mornings?|afternoons?|evenings?|nights?|weekdays|sundays?|saturdays?|mondays?|fridays?|daily|hours?|lunch)\b"
+)
+_THEIR_MEAN = re.compile(r"^(?: [a-z]+){0,2} on average ?[:;,(–—]")
 _EACH = re.compile(r"\b(?:each|apiece)\b")
 _SEVERAL = re.compile(rf"\((?:x ?|× ?)?(\d|{'|'.join(('two', 'three', 'four', 'five', 'six'))})\b[^()\n]{{0,24}}\)")
 _AND_COUNT = re.compile(r"\b(an?|one|two|three|four|five|six|seven|eight|nine|\d{1,2}) [a-z'’-]+(?: [a-z'’-]+)? and $")
+_GROUP = re.compile(
+    r"\b(?:twins|triplets|quadruplets|brothers|sisters|couples?|pair|family|parents|grandparents|siblings|cousins"
+    r"|colleagues|children|sons|daughters|both|others)\b"
+)
+"""One item of a list that stands for several."""
 _COUNTS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8,
            "nine": 9}  # fmt: skip
-_ADJUSTED = re.compile(
-    r"deduct|docked|penal|bonus|adjust|stripped|taken (?:off|away)|exclud|left out|not (?:count|includ)|withdr[ae]w"
-    r"|awarded|abandon|annul|void|forfeit|credited|lost .{0,12}points|discount|price of|free|reduced|surcharge|rebate",
-    re.IGNORECASE,
-)
-"""What a note below a table says of a row that need not fit the others."""
 MOST_OTHERS = 12
 _SLACK = 1e-6
 
@@ -106,15 +112,6 @@ def is_excused(finding: Finding, text: str, paragraphs: Sequence[Paragraph]) -> 
     return any(excuse(claim) for excuse in _EXCUSES.get(finding.rule, ()))
 
 
-def is_row_excused(finding: Finding, document: Document) -> bool:
-    """Whether a note beside a table says that a row does not fit the others: `Bulls had 4 points deducted`."""
-    if finding.cell is None or not document.notes or not _ADJUSTED.search(document.notes):
-        return False
-    row = document.rows[finding.cell[0] - document.first_row]
-    names = [cell.strip(" *†") for cell in row if re.search(r"[^\W\d_]{3}", cell)]
-    return any(re.search(rf"\b{re.escape(name)}s?\b", document.notes, re.IGNORECASE) for name in names)
-
-
 def _claim(finding: Finding, paragraphs: Sequence[Paragraph]) -> _Claim | None:
     start = finding.span[0] if finding.span is not None else -1
     for paragraph in paragraphs:
@@ -138,6 +135,8 @@ def _is_left_out(paragraph: Paragraph, quantity: Quantity) -> bool:
 
 def _mean_without(claim: _Claim) -> bool:
     """`Leaving out the freak 41, the nurses counted 12, 15 and 18, 15 on average`; judges' best and worst marks."""
+    if _THEIR_MEAN.match(claim.paragraph.lead(claim.z)):
+        return True  # `2.4 nights on average: 1.8 in winter`
     kept = [each.value for each in claim.others if not _is_left_out(claim.paragraph, each)]
     if len(kept) < len(claim.others) and kept and claim.fits(sum(kept) / len(kept)):
         return True
@@ -145,7 +144,10 @@ def _mean_without(claim: _Claim) -> bool:
 
 
 def _outside_range(claim: _Claim) -> bool:
-    """`The lowest count, 5,100, was taken in a snowstorm and left out`."""
+    """`The lowest count, 5,100, was taken in a snowstorm and left out`; `between 9 and 4` are times of the day."""
+    ends = (claim.z, *claim.others)
+    if len(ends) == 2 and all(each.group == "plain" and each.value in range(1, 13) for each in ends):
+        return _HOURS.search(claim.paragraph.lower) is not None
     return _is_left_out(claim.paragraph, claim.z) or any(_is_left_out(claim.paragraph, each) for each in claim.others)
 
 
@@ -153,6 +155,9 @@ def _gap_left_out(claim: _Claim) -> bool:
     """A sum that fits with or without what was left out, or with `one each for A and B`."""
     if claim.expected is None:
         return False
+    last = max((claim.z, *claim.others), key=lambda each: each.end)
+    if claim.z.value > claim.expected and _REST.search(claim.paragraph.tail(last, 90)):
+        return True  # `€9,400 in cash, €6,150 by card, and a cheque for the rest`
     gap = abs(claim.z.value - claim.expected)
     for each in (*claim.others, *claim.peers()):
         if abs(each.value - gap) <= each.half + claim.z.half and _is_left_out(claim.paragraph, each):
@@ -170,6 +175,8 @@ def _other_factors(claim: _Claim) -> bool:
     """A product with a factor that the rule did not see: another count, both ways, or two spans of time."""
     if not claim.expected:
         return False
+    if "compound" in claim.paragraph.lower:
+        return True
     ratio = claim.z.value / claim.expected
     near = [each for each in claim.peers() if abs(claim.paragraph.place(each) - claim.paragraph.place(claim.z)) <= 1]
     counts = [each.value for each in near if each.group == "plain" and 1 < each.value < 1000]
@@ -241,7 +248,16 @@ def _part_of_sum(claim: _Claim) -> bool:
     return False
 
 
+def _is_another(claim: _Claim) -> bool:
+    """`127 patients in May and 172 in June. All 172 patients`: the number itself was told before."""
+    return any(
+        each.value == claim.z.value and each.group == claim.z.group and each.end < claim.z.start
+        for each in claim.paragraph.values
+    )
+
+
 _EXCUSES = {
+    "repeated": (_is_another,),
     "average": (_mean_without,),
     "range": (_outside_range,),
     "sum": (_gap_left_out, _bound),
@@ -261,6 +277,8 @@ def _is_counted_otherwise(finding: Finding, text: str) -> bool:
     if before is not None and said + _number(before[1]) == real:
         return True
     items = text[end : end + 600]
+    if said > real and _GROUP.search(re.split(r"[.;]\s|$", items.partition(":")[2])[0]):
+        return True
     return said - real == sum(_number(each) - 1 for each in _items_for_several(items))
 
 

@@ -59,16 +59,21 @@ _CHANGED = re.compile(
 )
 
 _ALL_OF = re.compile(
-    rf"\b(?:all(?: of)?(?: the| its| their)?|(?:each|every one) of (?:the|its|their|[a-z]+['’]s)) {_C} "
+    rf"\b(?:all(?: of)?(?: the| its| their)?|(?:each|every one) of (?:(?:the |our )?[a-z]+['’]s|the|its|their)) {_C} "
     r"(?P<noun>[a-z]{3,}s|people|men|women|children)\b"
 )
 _ANY_OF = re.compile(rf"(?P<lead>[a-z]*['’]?[a-z]* ?){_C} (?P<noun>[a-z]{{3,}}s|people|men|women|children)\b")
 _GROWN = re.compile(
     r"\b(?:another|more|others?|add\w*|new|further|additional|later|since|sold|clos\w+|bought|left|join\w*|open\w*"
     r"|exten\w+|lost|gain\w*|then|by the time|gr[eo]w\w*|rose|fell|today|next|second|sister|plan\w*|will|would|old"
-    r"|former\w*|previous\w*|originally|first|in all|total|while|whereas|both|between)\b"
+    r"|former\w*|previous\w*|originally|first|in all|total|while|whereas|both|between"
+    r"|by|until|after|before|(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|june|july|august"
+    r"|september|october|november|december)\b"
 )
-_ELSEWHERE = re.compile(r" (?:in|of|at|from|on|to) (?:the )?[A-Z]| (?:who|that|which|with|under|over|aged)\b")
+_ELSEWHERE = re.compile(
+    r" (?:in|of|at|from|on|to) (?:(?:the )?[A-Z]|the|an?|its|his|her|our|their)\b"
+    r"| (?:who|that|which|with|under|over|aged)\b"
+)
 
 
 class _Seen(NamedTuple):
@@ -112,7 +117,7 @@ def _all_of(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
         a = others[0]
         if a.value == b.value or a.hedge or b.hedge or a.group != "plain" or b.group != "plain" or not _differs(a, b):
             continue
-        if _GROWN.search(text[max(0, a.start - 30) : b.start].lower()) or b.start - a.start > 400:
+        if _GROWN.search(text[a.start : b.start].lower()) or b.start - a.start > 400:
             continue
         if not _ELSEWHERE.match(text, b.end + 1 + len(noun)):
             yield _finding(a, b, probability=0.86)
