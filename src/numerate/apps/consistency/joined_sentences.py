@@ -90,7 +90,7 @@ def _clauses(sentence: Sentence) -> Iterator[Sentence]:
     if tail is not None and not _QUALIFIES.search(tail["words"]):
         end = sentence.offset + tail.start()
         kept = [each for each in sentence.numerals if each.end <= end]
-        if len(kept) > 2 and len(sentence.numerals) - len(kept) < 2:
+        if sum(each.kind not in _TIMES for each in kept) > 2 and len(sentence.numerals) - len(kept) < 2:
             cut = Sentence(text[: tail.start()] + ".", sentence.offset, kept)
             cut.cached("whole", lambda _: sentence)
             yield cut
