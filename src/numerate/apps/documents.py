@@ -54,6 +54,7 @@ class Document:
         anchors: Offsets in `text` that begin at the lines of `lines`; ascending. Empty: `text` begins at line 1.
         columns: Character in the line (from 1) of each anchor; empty if each anchor begins a line.
         caption: Title of a table, or the heading above a text.
+        notes: What the file says right above and below a table.
         is_last: Whether no further piece of the same table follows.
         ignored: Lines with a mark `numerate: ignore`, and the rules that it names; an empty set means all.
 
@@ -78,6 +79,7 @@ class Document:
     anchors: Sequence[int] = ()
     columns: Sequence[int] = ()
     caption: str = ""
+    notes: str = ""
     is_last: bool = True
     ignored: Mapping[int, frozenset[str]] = field(default_factory=dict)
 

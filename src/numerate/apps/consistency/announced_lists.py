@@ -33,6 +33,8 @@ _LEAD = re.compile(
     r"|criteria)\b(?P<gap>[^:.!?\n]{0,80}):$",
     re.IGNORECASE,
 )
+_BARE_LEAD = re.compile(rf"\b(?:there|they|these|which) (?:are|were) {_N}(?P<noun>)(?P<gap>):$", re.IGNORECASE)
+"""`Steps before you ring the helpline. There are three:`"""
 _LOOSE = re.compile(
     r"\b(?:includ\w*|such as|among|e\.g|for example|of the|of these|of our|of them|at least|up to"
     r"|or more|one of|any|some|choose|pick|select|between|either|over"
@@ -62,7 +64,7 @@ _COLON = re.compile(
     r"(?P<gap>[^:;.!?()\n]{0,90}?)(?P<mark>: | (?:are|were) (?=[A-Z])|, (?=[A-Z][\w’'-]+(?: [A-Z][\w’'-]+)*,? \(?\d)"
     r"|, (?:namely|that is|i\.e\.),? | \((?=[A-Z])| – | — )(?P<items>(?:[^:;()\n]"
     r"|\((?:aged )?\d{1,3}\)){6,400}?)(?P<end>\)|[.;!?](?=\s|$)|$| – | — |,(?= (?!and\b"
-    r"|aged\b)[a-z]))",
+    r"|aged\b|the [A-Z])[a-z]))",
 )
 _COUNTED = re.compile(rf"\b(?i:{_N}) [a-z]")
 _MARK = re.compile(r": | (?:are|were) [A-Z]|, [A-Z]|, (?:namely|that is|i\.e\.)| \([A-Z]| [–—] ")
@@ -80,8 +82,6 @@ _BOTH = re.compile(
     r"\b[Bb]oth (?P<items>[A-Z][\w’'.-]*(?: [A-Z][\w’'.-]*)?, [A-Z][\w’'.-]*(?: [A-Z][\w’'.-]*)?,? "
     r"and [A-Z][\w’'.-]*(?: [A-Z][\w’'.-]*)?) (?:are|were|have|had|said|voted|won|finished|played)\b"
 )
-
-
 _TO_EACH = re.compile(
     r"\b(?:each|every) (?:of )?(?:you|us|one|participant|student|child|person|team|member|guest)\b", re.I
 )
@@ -151,7 +151,8 @@ def _lines(text: str) -> Iterator[Finding]:
             stripped = line.rstrip().rstrip(".)") + ":"
         if not stripped.endswith(":") or _ITEM.match(line):
             continue
-        match = _LEAD.search(stripped[stripped.rfind(". ") + 1 :])
+        last = stripped[stripped.rfind(". ") + 1 :]
+        match = _LEAD.search(last) or _BARE_LEAD.search(last)
         if match is None or (is_head and match["gap"]) or _FOR_PEOPLE.search(stripped):
             continue
         if _LOOSE.search(_THAT_DAY.sub("", match["gap"])) or _ANOTHER.search(match["gap"]):
@@ -267,7 +268,7 @@ def _inline(part: str, offset: int) -> Iterator[Finding]:
 
 def _are_names(items: str) -> bool:
     """Whether each item begins with a capital letter."""
-    return all(each.lstrip("\"“‘'")[:1].isupper() for each in _SPLIT.split(items.strip()) if each)
+    return all(each.lstrip("\"“‘'").removeprefix("the ")[:1].isupper() for each in _SPLIT.split(items.strip()) if each)
 
 
 def _count(items: str) -> set[int]:
@@ -280,9 +281,11 @@ def _count(items: str) -> set[int]:
         return {len(found), len(found) + 1}
     commas = [each for each in re.split(r", ?", items) if each]
     last = commas[-1]
-    if not re.search(r"(?:^| )(?:and|&) ", last) or any(len(each.split()) > 5 for each in commas):
+    if not re.search(r"(?:^| )(?:and|&) ", last) or any(
+        len(each.split()) > 5 for each in (*commas[:-1], *(last.split(" and ") if _are_names(last) else [last]))
+    ):
         return set()
-    ands = items.count(" and ") + items.count(" & ")
+    ands = items.count(" and ") + (" & " in last)  # `Port & Starboard` is one name among others
     if ands > 1:
         return set()  # one of the items has an `and` of its own
     if re.match(r"(?:and|&) ", last):

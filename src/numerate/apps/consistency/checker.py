@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from numerate.apps.consistency.base import Rule, rules
+from numerate.apps.consistency.excuses import is_excused
 from numerate.apps.consistency.joined_sentences import JOINED_RULES, joined_sentences
 from numerate.apps.consistency.paragraphs import is_told_elsewhere, paragraphs_of
 from numerate.apps.consistency.quantities import Sentence
@@ -65,14 +66,18 @@ class ConsistencyChecker:
         # A lone number may be compared with the tables of its file.
         least = 1 if document.source in self._with_tables else 2
         paragraphs = list(paragraphs_of(document.text, sentences, document.source, least))
-        found = [each for each in self._of_sentences(document, sentences) if not is_told_elsewhere(each, paragraphs)]
+        found = [
+            each
+            for each in self._of_sentences(document, sentences)
+            if not is_told_elsewhere(each, paragraphs) and not is_excused(each, document.text, paragraphs)
+        ]
         yield from found
         told = {span for each in found for span in _numbers_of(each)}
         for paragraph in paragraphs:
             for rule in self._paragraph_rules:
                 for each in rule.paragraph(paragraph):
                     # Of numbers that do not fit each other, one is reported.
-                    if not told.intersection(_numbers_of(each)):
+                    if not told.intersection(_numbers_of(each)) and not is_excused(each, document.text, paragraphs):
                         told.update(_numbers_of(each))
                         yield each
 
@@ -105,7 +110,9 @@ class ConsistencyChecker:
         if document.source:
             self._with_tables.add(document.source)
         for rule in self._with("table"):
-            yield from rule.table(document, table)
+            for each in rule.table(document, table):
+                if each.cell is None or each.cell[0] - document.first_row not in table.noted_rows:
+                    yield each
         reader = make_reader("standard", words=True)
         for row, cells in enumerate(document.rows):
             for index, cell in enumerate(cells):

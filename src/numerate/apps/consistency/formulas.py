@@ -169,15 +169,15 @@ def product_of(a: int, b: int) -> Formula:
     return formula
 
 
-def difference_of(a: int, b: int, blur: float, wrap: float) -> Formula:
-    """The second column less the first; years blur it, times of the day wrap around."""
+def difference_of(a: int, b: int, blur: float, wrap: float, unit: float = 1.0) -> Formula:
+    """The second column less the first, in a unit; years blur it, times of the day wrap around."""
 
     def formula(values: np.ndarray, halves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         expected = values[:, b] - values[:, a]
         if wrap:
             expected = expected % wrap
         half = halves[:, a] + halves[:, b]
-        return expected, np.where(half < 1.0, half, 0.0) + blur * 0.51
+        return expected / unit, np.where(half < 1.0, half, 0.0) + blur * 0.51
 
     return formula
 

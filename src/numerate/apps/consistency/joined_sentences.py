@@ -30,6 +30,18 @@ _GOES_ON = re.compile(
 )
 _CAUSES = re.compile(r"\b(?:due to|driven by|attribut\w+|primarily|mainly|because|result\w* (?:from|of)|reflect\w*)\b")
 """What a change came from: the numbers behind are parts of it."""
+_TAIL = re.compile(
+    r", (?:to|for|on|in|at|by|from|the last|the first|good|all|just|before|after|when|as|although|though|told|said|says"
+    r"|according|which|who|where)\b(?P<words>[^,;:()]*)[.!?]?$"
+)
+"""A last clause that tells something else: `..., £928.00 in total, to the side door before 10 a.m.`"""
+_QUALIFIES = re.compile(
+    r"\b(?:includ\w*|exclud\w*|with|without|plus|minus|less|more|tax\w*|vat|discount\w*|fees?|delivery|shipping|net"
+    r"|gross|each|per|every|left|remain\w*|rest|total|average|additional|extra|another|other|others|some|most|half|both"
+    r"|only|part|of which|of them|(?<=[a-z] )of these|of whom|but"
+    r"|except|not|clocks?|ahead|behind|breaks?|deduct\w*|cost\w*|tips?|service|rounded|%)\b"
+)
+"""Words by which a last clause may say what a number has in it."""
 _ENDS = frozenset(".:;")
 _TIMES = frozenset(("year", "date", "time", "ordinal"))
 _DURATIONS = frozenset(("year", "month", "week", "d", "h", "min", "s"))
@@ -72,8 +84,16 @@ def joined_sentences(sentences: Sequence[Sentence]) -> Iterator[Sentence]:
 
 
 def _clauses(sentence: Sentence) -> Iterator[Sentence]:
-    """The clauses between semicolons, where some have no part of the numbers."""
+    """The clauses between semicolons, where some have no part of the numbers; a sentence without its last clause."""
     text, start = sentence.text, 0
+    tail = _TAIL.search(text) if len(sentence.numerals) > 2 else None
+    if tail is not None and not _QUALIFIES.search(tail["words"]):
+        end = sentence.offset + tail.start()
+        kept = [each for each in sentence.numerals if each.end <= end]
+        if sum(each.kind not in _TIMES for each in kept) > 2 and len(sentence.numerals) - len(kept) < 2:
+            cut = Sentence(text[: tail.start()] + ".", sentence.offset, kept)
+            cut.cached("whole", lambda _: sentence)
+            yield cut
     if "; " not in text or len(sentence.numerals) < 4:
         return
     for clause in text.split("; "):

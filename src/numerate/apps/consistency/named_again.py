@@ -58,6 +58,25 @@ _CHANGED = re.compile(
     r"|smaller|spare)\b"
 )
 
+_ALL_OF = re.compile(
+    rf"\b(?:all(?: of)?(?: the| its| their)?|(?:each|every one) of (?:(?:the |our )?[a-z]+['’]s|the|its|their)) {_C} "
+    r"(?P<noun>[a-z]{3,}s|people|men|women|children)\b"
+)
+_ALL_NUMBER = re.compile(r"\b(?:all|each of|every one of) (?:[a-z'’]+ ){0,2}\d\d")
+"""What a match of `_ALL_OF` has in the text, which is faster to look for than to read all sentences."""
+_ANY_OF = re.compile(rf"(?P<lead>[a-z]*['’]?[a-z]* ?){_C} (?P<noun>[a-z]{{3,}}s|people|men|women|children)\b")
+_GROWN = re.compile(
+    r"\b(?:another|more|others?|add\w*|new|further|additional|later|since|sold|clos\w+|bought|left|join\w*|open\w*"
+    r"|exten\w+|lost|gain\w*|then|by the time|gr[eo]w\w*|rose|fell|today|next|second|sister|plan\w*|will|would|old"
+    r"|former\w*|previous\w*|originally|first|in all|total|while|whereas|both|between"
+    r"|by|until|after|before|(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|june|july|august"
+    r"|september|october|november|december)\b"
+)
+_ELSEWHERE = re.compile(
+    r" (?:in|of|at|from|on|to) (?:(?:the )?[A-Z]|the|an?|its|his|her|our|their)\b"
+    r"| (?:who|that|which|with|under|over|aged)\b"
+)
+
 
 class _Seen(NamedTuple):
     place: int
@@ -68,9 +87,13 @@ class _Seen(NamedTuple):
 
 def named_again(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
     """Pairs of numbers of one thing that is named twice; texts of a few pages only."""
-    if not 2 <= len(sentences) <= 60:
+    if len(sentences) > 60:
         return
     low = text.lower()
+    if _ALL_NUMBER.search(low):
+        yield from _all_of(text, sentences)
+    if len(sentences) < 2:
+        return
     if any(low.count(state) > 1 for state in _STATES):
         yield from _people(sentences)
     if any(
@@ -78,6 +101,28 @@ def named_again(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
         for word in ("rated ", "nominal ", "design ", "working ", "permitted ", "operating ", "safe ")
     ):
         yield from _rated(sentences)
+
+
+def _all_of(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
+    """`It has 72 rooms ... Each of the hotel's 27 rooms`: a thing that is counted once, and all of it again."""
+    told: dict[str, dict[int, Quantity]] = {}
+    again: list[tuple[str, Quantity]] = []
+    for sentence in sentences:
+        for match in _ANY_OF.finditer(sentence.skeleton):
+            quantity = sentence.get(match, "c")
+            told.setdefault(match["noun"], {})[quantity.start] = quantity
+        again += [(match["noun"], sentence.get(match, "c")) for match in _ALL_OF.finditer(sentence.skeleton)]
+    for noun, b in again:
+        others = [each for each in told[noun].values() if each.start != b.start] if noun in told else []
+        if len(others) != 1 or others[0].start > b.start:
+            continue
+        a = others[0]
+        if a.value == b.value or a.hedge or b.hedge or a.group != "plain" or b.group != "plain" or not _differs(a, b):
+            continue
+        if _GROWN.search(text[a.start : b.start].lower()) or b.start - a.start > 400:
+            continue
+        if not _ELSEWHERE.match(text, b.end + 1 + len(noun)):
+            yield _finding(a, b, probability=0.86)
 
 
 def _people(sentences: Sequence[Sentence]) -> Iterator[Finding]:

@@ -35,6 +35,8 @@ _OTHER = re.compile(
 _AMONG = re.compile(
     r"\b(?:in|from|over|on|of|across|out of|for|among|off|per)(?: the| his| her| their| its| only| just| all)? $"
 )
+_AGES = re.compile(r"\b(?:aged?|ages) (?:from |between )?\d+ ?(?:to|and|[-–]) ?\d+")
+_RIGHT_BEHIND = re.compile(r"^ on average\b")
 _SMALL = frozenset(["and", "the", "for", "after", "before", "with", "from", "then", "while", "this"])
 _BACK = re.compile(
     r"(?:that|this|so|thus|we|which|giv|the (?:mean|median|average)\b"
@@ -109,10 +111,14 @@ def _of_list(paragraph: Paragraph, z: Quantity, what: str) -> Iterator[Finding]:
 
 def _lists(paragraph: Paragraph, z: Quantity) -> Iterator[list[Quantity]]:
     """Lists of numbers like z that stand before it in its sentence or the one before, or right behind it."""
+    unit, group = z.unit, z.group
+    before = [each for each in paragraph.values if each.end <= z.start and paragraph.place(each) == paragraph.place(z)]
+    if group == "plain" and before and before[-1].half == z.half and _RIGHT_BEHIND.match(paragraph.tail(z)):
+        unit, group = before[-1].unit, before[-1].group  # `61.2, 60.8 and 61.6 seconds, 61.2 on average`
     alike = [
         each
         for each in paragraph.values
-        if (each is not z and (each.group, each.unit) == (z.group, z.unit)) or (each.group == "plain" and each is not z)
+        if each is not z and ((each.group, each.unit) == (group, unit) or each.group == "plain")
     ]
     run: list[Quantity] = []
     runs: list[list[Quantity]] = []
@@ -130,7 +136,7 @@ def _lists(paragraph: Paragraph, z: Quantity) -> Iterator[list[Quantity]]:
     for some in reversed(runs):
         if (
             len(some) > 2
-            and some[-1].unit == z.unit
+            and some[-1].unit == unit
             and some[-1].end <= z.start
             and paragraph.place(z) - paragraph.place(some[-1]) <= 1
         ):
@@ -149,11 +155,13 @@ def _lists(paragraph: Paragraph, z: Quantity) -> Iterator[list[Quantity]]:
 
 def _of_two(paragraph: Paragraph, z: Quantity) -> Iterator[Finding]:
     """`41 hits in 128 at-bats for a .302 average`; `18 matches, 45,900 spectators; the average gate was 2,550`."""
-    here = paragraph.place(z)
+    here, offset = paragraph.place(z), paragraph.whole.offset
+    ages = [match.span() for match in _AGES.finditer(paragraph.lower)]
     counts = [
         each for each in paragraph.values
         if each is not z and each.end <= z.start and here - paragraph.place(each) < 2 and each.value > 0
         and each.group in ("plain", "unit", "money")
+        and not any(start <= each.start - offset < end for start, end in ages)
     ]  # fmt: skip
     own = [each for each in counts if paragraph.place(each) == here]
     if 1 < len(own) < len(counts):

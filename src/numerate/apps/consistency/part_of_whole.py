@@ -96,7 +96,7 @@ _FRACTION = (
     rf"|out of) (?:every )?{slot('n', COUNT)})"
 )
 _FRACTIONS = re.compile(
-    rf"{_FRACTION} of {_THE}{slot('b', COUNT + UNIT + MONEY)}(?P<far>{_FEW})(?:, (?:or |that is,? "
+    rf"{_FRACTION} of {_THE}{slot('b', COUNT + UNIT + MONEY)}(?P<far>{_NOUN})(?:, (?:or |that is,? "
     rf"|i\.e\.,? |which is |namely )?| \(){_HEDGE}{slot('a', COUNT + UNIT + MONEY)}"
     rf"(?=[),.;:]| (?:in all|in total|in number|altogether|of them|people|votes|persons)\b| [a-z]+[),.;])"
 )
@@ -104,6 +104,10 @@ _OVER = re.compile(
     rf"{slot('a', COUNT)} (?:out of|of) {_THE}{slot('b', COUNT)} (?P<noun>[a-z]{{3,}}s|people|men|women"
     r"|children|patients)(?: [a-z]+)? (?:were|was|had|have|are|did|was|tested|survived|died|passed|failed"
     r"|said|agreed|voted|showed|reported)\b"
+)
+_MORE_OF_THEM = re.compile(
+    rf"{slot('b', COUNT)} (?P<noun>[a-z]{{3,}}s|people|men|women|children|staff)(?: [a-z'’-]+){{0,5}}, "
+    rf"(?:(?:of whom|of which) )?{slot('a', COUNT)} of (?:them|whom|which)\b"
 )
 _WHOLE_PERCENT = re.compile(
     rf"{_P} of (?:the |these |our |their )?{slot('b', COUNT)} (?P<noun>pupils|students|patients|people"
@@ -140,6 +144,15 @@ def share_findings(sentence: Sentence) -> Iterable[Finding]:
                 yield from _fraction(sentence, match)
             for match in _OVER.finditer(skeleton):
                 yield from _too_many(sentence, match)
+            for match in _MORE_OF_THEM.finditer(skeleton):
+                part = sentence.get(match, "a")
+                # `412 people in 38 groups, 43 of them children`
+                if all(
+                    each.value < part.value
+                    for each in sentence.quantities
+                    if each.start < part.start and each.group == "plain"
+                ):
+                    yield from _too_many(sentence, match)
         if PERCENT in skeleton:
             for match in _WHOLE_PERCENT.finditer(skeleton):
                 yield from _too_much(sentence, match)

@@ -41,7 +41,7 @@ _FACTORS = (
     "third",
     "fifth",
 )
-_PART = re.compile(r" of (?:[a-z'’]+ ){0,3}\d| (?:in|out of) [a-z]+ of ")
+_PART = re.compile(r" of (?:[a-z'’]+ ){0,3}\d| (?:in|out of) [a-z]+ of | of (?:them|whom|which)\b")
 
 
 _CLOSED = (

@@ -94,7 +94,12 @@ _REFERENCES = frozenset([
 """Words before a number that names one of several things; `pages`, `rows` and `aged` begin ranges and are left out."""
 _SMALL_REFERENCES = frozenset([
     "group", "cohort", "arm", "class", "sample", "run", "lot", "site", "case", "game", "row", "column", "page",
-    "level", "type", "category", "stage", "round", "model", "day", "week", "study", "option",
+    "level", "type", "category", "stage", "round", "model", "day", "week", "study", "option", "stop", "hut", "pier",
+    "bay", "dock", "desk", "booth", "stand", "hall", "court", "pitch", "lock", "berth", "track", "counter", "cabin",
+    "box", "locker", "well", "plot", "station", "terminal", "shelf", "aisle", "building", "floor", "lift", "tower",
+    "camp", "junction", "form", "paragraph", "clause", "sector", "unit", "flat", "apartment", "house", "tank", "pump",
+    "oven", "kiln", "press", "machine", "server", "tram", "coach", "quay", "shaft", "reactor", "theatre", "studio",
+    "warehouse", "depot", "checkpoint", "marker", "tent", "field", "lesson",
 ])  # fmt: skip
 """The same, for small numbers only: `the placebo group 80` counts."""
 _SMALLER = {"ft": "in", "lb": "oz", "stone": "lb", "h": "min", "min": "s", "year": "month", "d": "h", "yd": "ft"}

@@ -65,6 +65,7 @@ _LENGTH = re.compile(
     r"|drop|loss|gain|decrease|reduction|rise|fall)\b",
     re.IGNORECASE,
 )
+_HOURS = re.compile(r"\b(?:hours|hrs?|h)\b", re.IGNORECASE)
 _GROWTH = re.compile(r"\b(?:growth|change|increase|yoy|gain|delta)\b|[+±Δ]", re.IGNORECASE)
 _RUNNING = re.compile(r"\b(?:cumulative|running|accumulated|balance)\b", re.IGNORECASE)
 _LEFT = re.compile(r"\b(?:profit|net|surplus|balance|margin|result|gain)\b", re.IGNORECASE)
@@ -123,6 +124,11 @@ def candidates_of(table: NumberTable, columns: list[int]) -> Iterator[Candidate]
                 told = told or _is_profit(name[a], name[b], name[target])
                 formula = difference_of(a, b, blur, wrap)
                 yield Candidate("difference", target, (a, b), text, formula, blur, told)
+            if wrap and _HOURS.search(name[target]):
+                text, formula = f"{text} in hours", difference_of(a, b, blur, wrap, 60.0)
+                yield Candidate(
+                    "difference", target, (a, b), text, formula, is_told=is_span(name[a], name[b], ordered=False)
+                )
             if blur or wrap or table.is_clock(a) or table.is_clock(b) or table.is_year(target):
                 continue
             for scale in (100.0, 1.0):

@@ -118,7 +118,7 @@ def find_relations(table: NumberTable) -> list[Relation]:
         >>> [relation.text for relation in find_relations(table)]
         ['amount = quantity x price']
     """
-    totals = set(table.total_rows)
+    totals = {*table.total_rows, *table.noted_rows}
     keep = [row for row in range(min(len(table.values), LEARN_ROWS)) if row not in totals]
     values, halves = table.values[keep], table.steps[keep] / 2
     columns = [column for column in table.numeric if not _LABEL.search(table.header[column])][:MAX_COLUMNS]

@@ -35,7 +35,7 @@ _WHOLE = re.compile(
     r"|purpose|area|continent|industry|species|class|origin|mode|size|language|market)s?\b)"
 )
 _REST = re.compile(
-    r"\b(?:and|with|while|,) (?:the|a) (?:rest|remainder|remaining \w+)\b(?! of the (?:year|day|time|season))"
+    r"\b(?:and|with|while|,) (?:the|a) (?:rest\b|remainder\b|remaining \S)(?! of the (?:year|day|time|season))"
 )
 _NAME = r"(?: [a-z'’-]+){1,3}"
 # One list of shares with a name each, to the end of the sentence: `70% copper, 25% zinc and 15% nickel`.

@@ -33,6 +33,14 @@ _TOTAL = re.compile(
     re.IGNORECASE,
 )
 _SUBTOTAL = re.compile(r"(?:(?:grand|sub)[ -]?)?totals?|sum", re.IGNORECASE)
+_ADJUSTED = re.compile(
+    r"deduct|docked|penal|bonus|adjust|stripped|taken (?:off|away)|exclud|left out|not (?:count|includ)|withdr[ae]w"
+    r"|awarded|abandon|annul|void|forfeit|credited|lost .{0,12}points|discount|price of|free|reduced|surcharge|rebate",
+    re.IGNORECASE,
+)
+"""What a note below a table says of a row that need not fit the others."""
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+")
+_NAME = re.compile(r"[^\W\d_]{3}")
 _ODD = re.compile(
     r"[*†‡§]$|\[\w\]$|^(?:fastest|slowest|best|worst|mean|average|avg|median|min|max|minimum|maximum"
     r"|lowest|highest|sd|std)\b",
@@ -190,6 +198,25 @@ class NumberTable:
             return False
         columns = [index for index in self.numeric if self.is_percent(index) and self.values[-1, index] == 100]
         return any(abs(float(np.nansum(self.values[:-1, index])) - 100) < 0.6 for index in columns)
+
+    @cached_property
+    def noted_rows(self) -> set[int]:
+        """Rows that a note beside the table says do not fit the others: `Bulls had 4 points deducted`.
+
+        Example:
+            >>> from numerate.apps.documents import Document
+            >>> rows = [["Bulls", "13"], ["Foxes", "9"]]
+            >>> note = "Bulls were docked 4 points."
+            >>> NumberTable(Document(kind="table", header=["Club", "Pts"], rows=rows, notes=note)).noted_rows
+            {0}
+        """
+        notes = [each for each in _SENTENCE.split(self.document.notes) if _ADJUSTED.search(each)]
+        found: set[int] = set()
+        for index, row in enumerate(self.document.rows if notes else ()):
+            names = [cell.strip(" *†") for cell in row if _NAME.search(cell)]
+            if any(re.search(rf"\b{re.escape(name)}s?\b", note, re.IGNORECASE) for name in names for note in notes):
+                found.add(index)
+        return found
 
     @cached_property
     def odd_rows(self) -> list[int]:

@@ -88,6 +88,12 @@ ROWS = (
         r"|power|electrical energy) (?:a|per|each|every|in an?|over an?|last|this|in the whole) (?:year"
         r"|month|week|day|season|quarter)",
         "power mass volume temperature length area", "an amount of energy"),
+    _row("electricity",
+        rf"{_Q} of electricity\b",
+        "mass volume temperature length area", "an amount of energy"),
+    _row("volume",
+        rf"\b(?:hold|store|contain|have|has|had|with)\w*(?: up to)? a (?:total )?volume of {HEDGE}{_Q}",
+        "area length temperature speed power", "a volume"),
     _row("electricity|energy",
         rf"\b(?:(?:over|in|during|for|through) (?:the |an? )?(?:(?:past|last|whole|previous|full|entire|calendar) )*"
         rf"(?:months?|weeks?|year|quarter|week|season|\ue001[\ue100-\uf8ff]|\ue004[\ue100-\uf8ff])|(?:last"

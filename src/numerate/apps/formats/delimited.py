@@ -23,6 +23,8 @@ __all__ = ["read_delimited", "read_tabs", "sniffed_delimiter"]
 
 ROWS = 20_000
 """Rows of one piece."""
+MAX_NOTE = 400
+"""Characters of broken rows that are kept as notes of the table: `Note: Moss had 3 points deducted.`"""
 NAMED_ROWS = 10
 """Broken rows that are named one by one; the others are counted."""
 MAX_QUOTED_LINES = 1000
@@ -53,6 +55,7 @@ def read_delimited(source: Source, delimiter: str | None = None) -> Iterator[Doc
     header: list[str] = []
     kept: list[list[str]] = []
     numbers: list[int] = []
+    notes = ""
     broken = start = 0
     for number, row in rows:
         yield from source.named_problems()
@@ -65,6 +68,7 @@ def read_delimited(source: Source, delimiter: str | None = None) -> Iterator[Doc
                 row.pop()
             if len(row) != len(header):
                 broken += 1
+                notes = f"{notes} {' '.join(row)}".strip()[:MAX_NOTE]
                 if broken <= NAMED_ROWS:
                     cells = f"{len(row)} cell{'s' * (len(row) != 1)}"
                     yield Problem(source.name, f"row with {cells} instead of {len(header)} left out", number)
@@ -72,13 +76,13 @@ def read_delimited(source: Source, delimiter: str | None = None) -> Iterator[Doc
         kept.append(row)
         numbers.append(number)
         if len(kept) == ROWS + 1:  # one more than a piece, so that the last piece is known
-            yield _document(source, header, kept[:-1], numbers[:-1], start, caption, is_last=False)
+            yield _document(source, header, kept[:-1], numbers[:-1], start, caption, notes, is_last=False)
             start += ROWS
             kept, numbers = kept[-1:], numbers[-1:]
     if broken > NAMED_ROWS:
         yield Problem(source.name, f"{broken - NAMED_ROWS} more rows with another number of cells left out")
     if kept:
-        yield _document(source, header, kept, numbers, start, caption, is_last=True)
+        yield _document(source, header, kept, numbers, start, caption, notes, is_last=True)
     yield from source.named_problems()
 
 
@@ -200,10 +204,10 @@ def _header(row: list[str]) -> tuple[list[str], bool]:
 
 
 def _document(
-    source: Source, header: list[str], rows: list[list[str]], numbers: list[int], start: int, caption: str, *,
-    is_last: bool,
+    source: Source, header: list[str], rows: list[list[str]], numbers: list[int], start: int, caption: str, notes: str,
+    *, is_last: bool,
 ) -> Document:  # fmt: skip
     return Document(
         kind="table", source=source.name, header=header, rows=rows, lines=numbers, first_row=start, is_last=is_last,
-        caption=caption[:200], ignored=source.ignored,
+        caption=caption[:200], notes=notes, ignored=source.ignored,
     )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from numerate.apps.documents import Document
@@ -21,6 +22,8 @@ BLOCK = 64 * 1024
 """Characters after which a text is cut at the next blank line; four times as many cut it at any line."""
 MAX_TABLE = 20_000
 """Rows after which a table of a Markdown file is ended."""
+MAX_NOTE = 400
+"""Characters of the paragraph above a table, and of that below, that are kept as its notes."""
 MAX_MARKED = 10_000
 """Longer lines are read as they stand: the time of the search for markup grows with the square of the line."""
 _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})(.*)")
@@ -51,26 +54,29 @@ def read_markdown(source: Source) -> Iterator[Document | Problem]:
     """A Markdown file: tables become tables; code, links and markup are blanked, so that offsets stay true."""
     lines = Lines(source)
     block = _Block(source, lines)
-    hidden = _Hidden()
+    hidden, noted = _Hidden(), _Noted()
     table: list[str] = []
     first = 0
     for line in lines:
         if lines.is_cut or lines.offset:  # neither table nor markup in lines of a megabyte
+            yield from noted.ended()
             yield from block.add(line, line)
             continue
         shown = hidden.shown(line, lines.number, in_table=bool(table))
         is_row = shown is not None and "|" in shown and (table or shown.count("|") > 1 or _is_row(shown))
         if is_row and shown is not None and len(table) < MAX_TABLE:
+            yield from noted.ended()
             first = first or lines.number
             table.append(shown)
             block.hold()
             continue
         if table:
-            yield from _ended_table(source, table, first, block)
-            table, first = [], 0
+            noted.table, table, first = _ended_table(source, table, first, block), [], 0
+        yield from noted.add(shown or "")
         yield from block.add("" if shown is None else _blanked(shown), line, marked=True)
     if table:
-        yield from _ended_table(source, table, first, block)
+        noted.table = _ended_table(source, table, first, block)
+    yield from noted.ended()
     yield from block.ended()
     yield from source.named_problems()
 
@@ -194,15 +200,45 @@ def _is_row(line: str) -> bool:
     return line.lstrip().startswith("|") or " | " in line or _SEPARATOR.fullmatch(line) is not None
 
 
-def _ended_table(source: Source, table: list[str], first: int, block: _Block) -> Iterator[Document]:
+class _Noted:
+    """A table that waits for the end of the paragraph below it, which may say something about a row."""
+
+    def __init__(self) -> None:
+        self.table: Document | None = None
+        self.below: list[str] = []
+
+    def add(self, line: str) -> Iterator[Document]:
+        """Adds a line below the table; the table is given once the paragraph has ended."""
+        if self.table is None:
+            return
+        if line.strip() and len(self.below) < MAX_NOTE // 20:
+            self.below.append(line.strip())
+        elif self.below:
+            yield from self.ended()
+
+    def ended(self) -> Iterator[Document]:
+        """The table with its notes, if one waits."""
+        if self.table is not None:
+            below = " ".join(self.below)[:MAX_NOTE]
+            yield replace(self.table, notes=" ".join(filter(None, (self.table.notes, below))))
+        self.table, self.below = None, []
+
+
+def _ended_table(source: Source, table: list[str], first: int, block: _Block) -> Document | None:
     """The table of the last lines; if they are none, they are put back into the text that is kept."""
     found = _table(source, table, first)
+    start = len(block.kept) - len(table)
     if found is None:
-        start = len(block.kept) - len(table)
         block.kept[start:] = [block.plain(_blanked(each), start + index) for index, each in enumerate(table)]
         block.size += sum(map(len, table))
-    else:
-        yield found
+        return None
+    above: list[str] = []
+    for line in reversed(block.kept[max(0, start - MAX_NOTE // 20) : start]):
+        if line.strip():
+            above.append(line.strip())
+        elif above:
+            break
+    return replace(found, notes=" ".join(reversed(above))[-MAX_NOTE:])
 
 
 def _blanked(line: str) -> str:

@@ -1,0 +1,290 @@
+"""Words that excuse a number which does not fit: it was left out, is a special price, counts twice or is a loss.
+
+Rules compare numbers by their places and units. What a text says about one of them may explain the difference, and is
+the same for all rules, so it is looked for here, once there is a finding: most texts have none, and pay nothing.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numerate.apps.consistency.paragraphs import Paragraph
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.findings import Finding
+
+__all__ = ["is_excused"]
+
+_LEFT_OUT_BEFORE = re.compile(
+    r"\b(?:leav(?:e|es|ing) (?:out|aside)|left (?:out|aside)|(?<!tax )exclud(?:e|es|ing)|ignor(?:e|es|ing)"
+    r"|disregard(?:s|ing)?|discount(?:s|ing) (?:the|a|his|her|its)|not (?:counting|including)|set(?:s|ting)? aside"
+    r"|discard(?:s|ing)?|omit(?:s|ting)?|apart from|except for|other than|barring|without (?:counting )?the)\b[^.;]*$"
+)
+_LEFT_OUT_BEHIND = re.compile(
+    r"\b(?:left (?:out|aside)|excluded|omitted|ignored|disregarded|discarded|set aside|struck (?:out|off)|thrown out"
+    r"|(?:was|were|been|be|is|are) (?:dropped|removed|rejected|withdrawn)"
+    r"|(?:not|n[o'’]t|never|nor)\b(?: yet| been| be)? (?:count(?:ed)?|includ(?:e|ed)|us(?:e|ed)|considered|in the|part"
+    r"|shown|take[n]?)\b)"
+)
+_TRIMMED = re.compile(
+    r"\b(?:highest|lowest|best|worst|top|bottom|extremes?|outliers?|largest|smallest|first|last)\b[^.;]{0,40}?"
+    r"\b(?:dropped|discarded|removed|left out|excluded|ignored|omitted|disregarded|thrown out|set aside|not count\w*)\b"
+    r"|\b(?:leaving out|discarding|dropping|ignoring|excluding|without|removing|omitting)\b[^.;]{0,30}?"
+    r"\b(?:highest|lowest|best|worst|extremes?|outliers?|largest|smallest|first|last)\b|\btrimmed\b|\bweighted\b"
+)
+_BOTH_WAYS = re.compile(
+    r"\b(?:each way|one[- ]way|round[- ]trip|there and back|both (?:ways|directions|sides)|return (?:trip|journey|fare"
+    r"|ticket)|out and back|and back|per side|a side|either side|twice)\b"
+)
+_BUNDLE = re.compile(
+    r"\b(?:for the price of|bundles?|multi-?buy|bulk|multipacks?|season tickets?|family tickets?|group (?:rate|price"
+    r"|ticket|discount)s?|discount\w*|special offer|deal|on offer|half[- ]price|loyalty|capped|free of charge|vouchers?"
+    r"|coupons?|one free|buy)\b"
+)
+_BUNDLE_BEFORE = re.compile(
+    r"(?:\bor|\band|\bbut|[,;(/–—])(?: an?)?(?: (?:pack|box|set|book|carnet|block|strip|case|bag)s?)?(?: of)?[ (]*$"
+)
+_FOR = re.compile(r" (?:[a-z'’-]+ ){0,2}(?:for|at|cost|costs|are|is|come to)(?: only| just)? $")
+_LOSS = re.compile(
+    r"\b(?:loss(?:es)?|lost|lose[sd]?|deficit|shortfall|minus|negative|overdrawn|overdraft|in the red|in debt"
+    r"|below (?:zero|freezing|sea level|ground|par)|behind|bc|under par)\b"
+)
+_BOUND_BEHIND = re.compile(r"\s*(?:[a-z%°²]+ )?or (?:more|less|fewer|over|above|higher|greater|better|longer|older)\b")
+_AHEAD = re.compile(r"\s*(?:ahead|behind|clear|in front|adrift|faster|slower|quicker|before|late|early)\b")
+_CODE = re.compile(r"(?:\b(?:nos?\.?|nr\.?|number|code|ref\.?|reference|id|serial|part|model|sku|docket)|#):? ?$")
+_REST = re.compile(
+    r"\b(?:the|for the|whose) (?:rest|remainder|others|balance)\b|\bamong others\b|\band (?:several|some|a few|many)\b"
+)
+_HOURS = re.compile(
+    r"\b(?:trains?|bus(?:es)?|trams?|ferr(?:y|ies)|open|opens|opening|closed|shifts?|o['’]clock|[ap]\.?m\b|noon|midnight"
+    r"|mornings?|afternoons?|evenings?|nights?|weekdays|sundays?|saturdays?|mondays?|fridays?|daily|hours?|lunch)\b"
+)
+_THEIR_MEAN = re.compile(r"^(?: [a-z]+){0,2} on average ?[:;,(–—]")
+_EACH = re.compile(r"\b(?:each|apiece)\b")
+_SEVERAL = re.compile(rf"\((?:x ?|× ?)?(\d|{'|'.join(('two', 'three', 'four', 'five', 'six'))})\b[^()\n]{{0,24}}\)")
+_AND_COUNT = re.compile(r"\b(an?|one|two|three|four|five|six|seven|eight|nine|\d{1,2}) [a-z'’-]+(?: [a-z'’-]+)? and $")
+_GROUP = re.compile(
+    r"\b(?:twins|triplets|quadruplets|brothers|sisters|couples?|pair|family|parents|grandparents|siblings|cousins"
+    r"|colleagues|children|sons|daughters|both|others)\b"
+)
+"""One item of a list that stands for several."""
+_COUNTS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8,
+           "nine": 9}  # fmt: skip
+MOST_OTHERS = 12
+_SLACK = 1e-6
+
+
+class _Claim(NamedTuple):
+    """A finding with the quantities it is about."""
+
+    finding: Finding
+    paragraph: Paragraph
+    z: Quantity
+    others: list[Quantity]
+    expected: float | None
+
+    def fits(self, value: float) -> bool:
+        """Whether the written value is this one."""
+        return abs(self.z.value - value) <= self.z.half * 1.02 + _SLACK * abs(value)
+
+    def peers(self) -> list[Quantity]:
+        """Values of its paragraph that the finding is not about."""
+        used = {(each.start, each.end) for each in (self.z, *self.others)}
+        return [each for each in self.paragraph.values if (each.start, each.end) not in used][:MOST_OTHERS]
+
+
+def is_excused(finding: Finding, text: str, paragraphs: Sequence[Paragraph]) -> bool:
+    """Whether the words around the numbers of a finding explain why they do not fit."""
+    if finding.span is None:
+        return False
+    if finding.rule == "date":
+        start = finding.span[0]
+        return _CODE.search(text[max(0, start - 14) : start].lower()) is not None
+    if finding.rule == "count":
+        return _is_counted_otherwise(finding, text)
+    claim = _claim(finding, paragraphs)
+    if claim is None:
+        return False
+    return any(excuse(claim) for excuse in _EXCUSES.get(finding.rule, ()))
+
+
+def _claim(finding: Finding, paragraphs: Sequence[Paragraph]) -> _Claim | None:
+    start = finding.span[0] if finding.span is not None else -1
+    for paragraph in paragraphs:
+        whole = paragraph.whole
+        if whole.offset <= start < whole.offset + len(whole.text):
+            known = {(each.start, each.end): each for each in whole.quantities}
+            z = known.get(finding.span)  # type: ignore[arg-type]
+            spans = [(each["start"], each["end"]) for each in finding.evidence.get("others", ())]
+            if z is not None:
+                others = [known[span] for span in spans if span in known]
+                return _Claim(finding, paragraph, z, others, finding.evidence.get("expected"))
+    return None
+
+
+def _is_left_out(paragraph: Paragraph, quantity: Quantity) -> bool:
+    return (
+        _LEFT_OUT_BEFORE.search(paragraph.lead(quantity)) is not None
+        or _LEFT_OUT_BEHIND.search(paragraph.tail(quantity, 90)) is not None
+    )
+
+
+def _mean_without(claim: _Claim) -> bool:
+    """`Leaving out the freak 41, the nurses counted 12, 15 and 18, 15 on average`; judges' best and worst marks."""
+    if _THEIR_MEAN.match(claim.paragraph.lead(claim.z)):
+        return True  # `2.4 nights on average: 1.8 in winter`
+    kept = [each.value for each in claim.others if not _is_left_out(claim.paragraph, each)]
+    if len(kept) < len(claim.others) and kept and claim.fits(sum(kept) / len(kept)):
+        return True
+    return _TRIMMED.search(claim.paragraph.lower) is not None
+
+
+def _outside_range(claim: _Claim) -> bool:
+    """`The lowest count, 5,100, was taken in a snowstorm and left out`; `between 9 and 4` are times of the day."""
+    ends = (claim.z, *claim.others)
+    if len(ends) == 2 and all(each.group == "plain" and each.value in range(1, 13) for each in ends):
+        return _HOURS.search(claim.paragraph.lower) is not None
+    return _is_left_out(claim.paragraph, claim.z) or any(_is_left_out(claim.paragraph, each) for each in claim.others)
+
+
+def _gap_left_out(claim: _Claim) -> bool:
+    """A sum that fits with or without what was left out, or with `one each for A and B`."""
+    if claim.expected is None:
+        return False
+    last = max((claim.z, *claim.others), key=lambda each: each.end)
+    if claim.z.value > claim.expected and _REST.search(claim.paragraph.tail(last, 90)):
+        return True  # `€9,400 in cash, €6,150 by card, and a cheque for the rest`
+    gap = abs(claim.z.value - claim.expected)
+    for each in (*claim.others, *claim.peers()):
+        if abs(each.value - gap) <= each.half + claim.z.half and _is_left_out(claim.paragraph, each):
+            return True
+        if (
+            0 < each.value < gap
+            and _EACH.match(claim.paragraph.tail(each).lstrip())
+            and gap / each.value in range(2, 7)
+        ):
+            return True
+    return False
+
+
+def _other_factors(claim: _Claim) -> bool:
+    """A product with a factor that the rule did not see: another count, both ways, or two spans of time."""
+    if not claim.expected:
+        return False
+    if "compound" in claim.paragraph.lower:
+        return True
+    ratio = claim.z.value / claim.expected
+    near = [each for each in claim.peers() if abs(claim.paragraph.place(each) - claim.paragraph.place(claim.z)) <= 1]
+    counts = [each.value for each in near if each.group == "plain" and 1 < each.value < 1000]
+    if _BOTH_WAYS.search(claim.paragraph.lower):
+        counts += [2.0, *(2 * each for each in counts)]
+    if any(claim.fits(claim.expected * each) or claim.fits(claim.expected / each) for each in counts):
+        return True
+    for one in claim.others:
+        # `£420 whether 20 or 40 people travel, so with 35 of us it is £12 a head`
+        swaps = [each.value for each in near if each.group == one.group and each.unit == one.unit]
+        if one.value and any(claim.fits(claim.expected / one.value * each) for each in swaps):
+            return True
+        # `It ran for 25 minutes, was off for 10, and ran for another 20.`
+        alike = [each.value for each in near if each.group in (one.group, "plain") and each.unit in (one.unit, None)]
+        for more in range(1, min(len(alike), 3) + 1):
+            for some in itertools.combinations(alike, more):
+                if one.value and claim.fits(claim.expected * (one.value + sum(some)) / one.value) and ratio > 1:
+                    return True
+    return False
+
+
+def _special_price(claim: _Claim) -> bool:
+    """`£24 each or five for £100`, `three for the price of two`."""
+    paragraph, z = claim.paragraph, claim.z
+    if z.group != "money":
+        return False
+    if claim.expected is not None and z.value < claim.expected and _BUNDLE.search(paragraph.lower):
+        return True
+    return any(
+        price.group == "money"
+        and price.value == z.value
+        and _FOR.fullmatch(paragraph.between(count, price))
+        and _BUNDLE_BEFORE.search(paragraph.lead(count))
+        for count, price in itertools.pairwise(paragraph.values)
+    )
+
+
+def _swing(claim: _Claim) -> bool:
+    """`A profit of $18m from a loss of $7m, a $25m improvement`: the loss is negative."""
+    if len(claim.others) != 2 or not claim.fits(sum(abs(each.value) for each in claim.others)):
+        return False
+    losses = [
+        _LOSS.search(claim.paragraph.lead(each)) or _LOSS.match(claim.paragraph.tail(each).lstrip())
+        for each in claim.others
+    ]
+    return any(losses)
+
+
+def _bound(claim: _Claim) -> bool:
+    """`Replace it when the difference is 6.5 mm or more`; `4 minutes 10 seconds ahead of the bunch`."""
+    tail = claim.paragraph.tail(claim.z)
+    return _BOUND_BEHIND.match(tail) is not None or (
+        any(each.group == "clock" for each in claim.others) and _AHEAD.match(tail) is not None
+    )
+
+
+def _part_of_sum(claim: _Claim) -> bool:
+    """Whether the number is one of neighbours that add up to another number of the paragraph exactly."""
+    alike = [each for each in claim.paragraph.values if each.group == claim.z.group and each.unit == claim.z.unit]
+    values = [each.value for each in alike][:MOST_OTHERS]
+    at = next((index for index, each in enumerate(alike[:MOST_OTHERS]) if each is claim.z), None)
+    if at is None:
+        return False
+    for first in range(at + 1):
+        for last in range(max(at, first + 2) + 1, len(values) + 1):
+            whole = sum(values[first:last])
+            if whole >= 1000 and any(abs(each - whole) < 0.01 for each in values[:first] + values[last:]):
+                return True
+    return False
+
+
+def _is_another(claim: _Claim) -> bool:
+    """`127 patients in May and 172 in June. All 172 patients`: the number itself was told before."""
+    return any(
+        each.value == claim.z.value and each.group == claim.z.group and each.end < claim.z.start
+        for each in claim.paragraph.values
+    )
+
+
+_EXCUSES = {
+    "repeated": (_is_another,),
+    "average": (_mean_without,),
+    "range": (_outside_range,),
+    "sum": (_gap_left_out, _bound),
+    "product": (_other_factors, _special_price),
+    "difference": (_swing, _bound, _part_of_sum),
+    "percent": (_swing, _part_of_sum),
+}
+
+
+def _is_counted_otherwise(finding: Finding, text: str) -> bool:
+    """`Two daughters and two sons: ...` are four, and `Baker (2 posts)` counts twice."""
+    start, end = finding.span or (0, 0)
+    said, real = finding.evidence.get("value"), finding.evidence.get("expected")
+    if said is None or real is None:
+        return False
+    before = _AND_COUNT.search(text[max(0, start - 40) : start].lower())
+    if before is not None and said + _number(before[1]) == real:
+        return True
+    items = text[end : end + 600]
+    if said > real and _GROUP.search(re.split(r"[.;]\s|$", items.partition(":")[2])[0]):
+        return True
+    return said - real == sum(_number(each) - 1 for each in _items_for_several(items))
+
+
+def _items_for_several(items: str) -> Iterable[str]:
+    return [match[1].lower() for match in _SEVERAL.finditer(items)] or ["1"]
+
+
+def _number(word: str) -> int:
+    return _COUNTS.get(word) or int(word)

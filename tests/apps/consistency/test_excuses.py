@@ -1,0 +1,79 @@
+"""Words that excuse a number: each right text has a twin in which the same words do not explain the number."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from numerate.apps.check import check
+from numerate.apps.consistency.base import rules
+from numerate.apps.consistency.checker import ConsistencyChecker
+from numerate.apps.documents import Document
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def found(text: str) -> list[str]:
+    return [each.written for each in ConsistencyChecker().check(Document(kind="text", text=text))]
+
+
+@pytest.mark.parametrize(
+    ("text", "right", "wrong"),
+    [
+        ("Leaving out the freak 41, the nurses counted 12, 15 and 18 falls a week, {} on average.", "15", "19"),
+        (
+            "The walk is 14 km each way (17 mi for the round trip) and leaves from bus {}.",
+            "stop 3",
+            "depots 14 km (7 mi)",
+        ),
+        ("Tickets are £24 each{}; the Hendersons, a party of five, paid £100.", " or five for £100", ""),
+        ("The airline swung to a profit of $18m from a {} of $7m, a $25m improvement.", "loss", "profit"),
+        ("She leaves two daughters and {} sons: Maria, Inge, Paul and Karl.", "two", "three"),
+        ("The fare is €38 each{} the two of us paid €152.", " way, so for the round trip", ", so"),
+        ("One chain is 132.6 mm, the other 127.1 mm; replace it when the difference is 6.5 mm{}.", " or more", ""),
+        ("Four vacancies:\n\n- Baker{}\n- Driver\n- Assistant\n", " (2 posts)", " (nights)"),
+    ],
+)
+def test_words_that_excuse_a_number(text: str, right: str, wrong: str) -> None:
+    assert found(text.format(right)) == []
+    assert found(text.format(wrong)) != []
+
+
+def test_a_number_outside_of_a_range_may_be_left_out() -> None:
+    text = "Footfall has been between 6,000 and 9,000 on market days. The lowest count, 5,100, was taken in a snowstorm"
+    assert found(f"{text} and left out.") == []
+    assert found(f"{text}.") == ["5,100"]
+
+
+def test_excluded_parts_do_not_excuse_another_difference() -> None:
+    assert found("Of 320 forms, 14 were blank and were left out, which leaves 316 for the analysis.") == ["316"]
+
+
+TABLE = "| Club | W | D | L | Pts |\n|---|---|---|---|---|\n| Kings | 8 | 2 | 2 | 26 |\n| Swans | 6 | 3 | 3 | 21 |\n"
+REST = "| Bulls | 5 | 2 | 5 | 13 |\n| Foxes | 2 | 3 | 7 | 9 |\n"
+
+
+@pytest.mark.parametrize(
+    ("note", "cells"),
+    [
+        ("Bulls had four points deducted.", []),
+        ("Foxes had four points deducted.", ["13"]),
+        ("Bulls play at home.", ["13"]),
+    ],
+)
+def test_a_note_below_a_table_excuses_its_row(note: str, cells: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "league.md"
+    path.write_text(f"{TABLE}{REST}\n{note}\n", "utf-8")
+    assert [each.written for each in check(path, model=False) if each.rule in rules] == cells
+    path = tmp_path / "league.csv"
+    rows = [line.strip("| ").replace(" | ", ",") for line in f"{TABLE}{REST}".splitlines() if "---" not in line]
+    path.write_text("\n".join([*rows, note]) + "\n", "utf-8")
+    assert [each.written for each in check(path, model=False) if each.rule in rules] == cells
+
+
+def test_hours_of_a_table_are_the_gap_of_two_times() -> None:
+    rows = [["08:30", "12:00", "3.5"], ["09:00", "13:30", "4.5"], ["12:00", "17:15", "7.25"], ["13:30", "18:00", "4.5"]]
+    document = Document(kind="table", header=["Start", "End", "Hours"], rows=rows)
+    assert [(each.written, each.meant) for each in ConsistencyChecker().check(document)] == [("7.25", "5.25")]
