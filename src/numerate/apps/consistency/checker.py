@@ -11,7 +11,6 @@ from numerate.apps.consistency.base import Rule, rules
 from numerate.apps.consistency.joined_sentences import JOINED_RULES, joined_sentences
 from numerate.apps.consistency.paragraphs import is_told_elsewhere, paragraphs_of
 from numerate.apps.consistency.quantities import Sentence
-from numerate.apps.consistency.tally import tally_of
 from numerate.reading import make_reader
 
 if TYPE_CHECKING:
@@ -84,14 +83,14 @@ class ConsistencyChecker:
         for rule in self._whole_rules:
             yield from rule.whole(document, sentences)
         for sentence in joined_sentences(sentences):
-            tally = tally_of(sentence.numerals)
+            tally = sentence.tally
             for name in JOINED_RULES:
                 rule = self.rules.get(name)
                 if rule is not None and rule.wants(tally, sentence.text):
                     yield from rule.sentence(sentence)
 
     def _of_sentence(self, sentence: Sentence) -> Iterator[Finding]:
-        tally, text = tally_of(sentence.numerals), sentence.text
+        tally, text = sentence.tally, sentence.text
         if not tally.values and tally.times < 2 and not tally.late and ":" not in text:
             return  # a lone year: most sentences
         for wants, findings in self._by_values[min(tally.values, 4)]:

@@ -7,8 +7,10 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from numerate.apps.consistency.base import finding_at
+from numerate.apps.consistency.gates import whole_gate
 from numerate.apps.consistency.quantities import COUNT, DATED, UNIT, YEAR, slot
 from numerate.apps.consistency.sentence_windows import RELATIVE, sentence_groups
+from numerate.apps.consistency.traits import VALUES, stems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -66,6 +68,7 @@ class _Life(NamedTuple):
     age: Quantity
 
 
+@whole_gate(stems("born birth ("), stems("die dea age was_ kill pass at_"), VALUES[1])
 def lives(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
     """Ages that cannot be, of paragraphs with one birth, one death and one age at death, or an age in a year."""
     if "orn" not in text and "irth" not in text and "(" not in text:
@@ -88,6 +91,8 @@ def lives(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
 
 
 def _lives_of(group: list[Sentence]) -> Iterator[_Life]:
+    if not any(map(_has_age, group)):
+        return
     born = [(sentence, found) for sentence in group for found in _births(sentence)]
     if len({quantity.value for _, quantity in born}) != 1:
         return
@@ -155,6 +160,14 @@ def _births(sentence: Sentence) -> Iterator[Quantity]:
             yield sentence.get(match, "t" if match["t"] else "u")
     for match in _LIVED.finditer(words):
         yield sentence.get(match, "a")
+
+
+def _has_age(sentence: Sentence) -> bool:
+    """Whether a sentence may have an age, which is cheap to know."""
+    for each in sentence.numerals if sentence.tally.values else ():
+        if 2 < each.value < 125 and each.unit in (None, "year"):
+            return True
+    return False
 
 
 def _is_age(quantity: Quantity) -> bool:

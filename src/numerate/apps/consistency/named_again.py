@@ -10,8 +10,11 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from numerate.apps.consistency.base import finding_at
+from numerate.apps.consistency.gates import whole_gate
 from numerate.apps.consistency.quantities import CLOCK, COUNT, MONEY, UNIT, slot
 from numerate.apps.consistency.slips import is_slip
+from numerate.apps.consistency.traits import CLOCK as HAS_CLOCK
+from numerate.apps.consistency.traits import MEASURES, UNITS, VALUES, stems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -104,21 +107,17 @@ def named_again(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
     """Pairs of numbers of one thing that is named twice; texts of a few pages only."""
     if not 2 <= len(sentences) <= 60:
         return
+    yield from _people(text, sentences)
+    yield from _things(text, sentences)
+    yield from _times(text, sentences)
+    yield from _rated(text, sentences)
+
+
+@whole_gate(stems(" ".join(_STATES)), VALUES[2])
+def _people(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
     low = text.lower()
-    if any(low.count(state) > 1 for state in _STATES):
-        yield from _people(sentences)
-    if "the $" in low or "the £" in low or "the €" in low or "the " in low:
-        yield from _things(sentences)
-    if low.count(":") > 1 or ".m" in low or "pm" in low or "am " in low:
-        yield from _times(sentences, low)
-    if any(
-        low.count(word) > 1
-        for word in ("rated ", "nominal ", "design ", "working ", "permitted ", "operating ", "safe ")
-    ):
-        yield from _rated(sentences)
-
-
-def _people(sentences: Sequence[Sentence]) -> Iterator[Finding]:
+    if not any(low.count(state) > 1 for state in _STATES):
+        return
     told: dict[str, list[_Seen]] = {}
     again: dict[str, list[_Seen]] = {}
     for index, sentence in enumerate(sentences):
@@ -144,7 +143,10 @@ def _people(sentences: Sequence[Sentence]) -> Iterator[Finding]:
         yield _finding(a, b, probability=0.86)
 
 
-def _things(sentences: Sequence[Sentence]) -> Iterator[Finding]:
+@whole_gate(stems("the_ this_ that_"), stems("_ ".join(_OBJECTS) + "_"), MEASURES[2])
+def _things(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
+    if "the " not in text.lower():
+        return
     told: dict[str, list[tuple[_Seen, set[str]]]] = {}
     for index, sentence in enumerate(sentences):
         words = sentence.skeleton
@@ -195,7 +197,11 @@ def _differs(a: Quantity, b: Quantity) -> bool:
     )
 
 
-def _times(sentences: Sequence[Sentence], low: str) -> Iterator[Finding]:
+@whole_gate(HAS_CLOCK, stems(_EVENT[3:-1].replace("kick-?off", "kick").replace("|", " ")))
+def _times(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
+    low = text.lower()
+    if not (low.count(":") > 1 or ".m" in low or "pm" in low or "am " in low):
+        return
     clocks = [(each, part) for part in sentences for each in part.quantities if each.group == "clock"]
     if len({each.value for each, _ in clocks}) != 2 or len(clocks) > 3:
         return
@@ -223,7 +229,24 @@ def _times(sentences: Sequence[Sentence], low: str) -> Iterator[Finding]:
         yield _finding(a, b, probability=0.85)
 
 
-def _rated(sentences: Sequence[Sentence]) -> Iterator[Finding]:
+_RATED_CUES = ("rated ", "nominal ", "design ", "working ", "permitted ", "operating ", "safe ")
+
+
+@whole_gate(
+    stems(
+        "rated nominal design working permitted operating gross breaking supply test nameplate usable safe service "
+        "set floor payload axle installed maximum specified"
+    ),
+    stems(
+        "load power voltage pressure capacity speed flow current temperature weight mass area strength thickness "
+        "torque life output limit"
+    ),
+    UNITS[2],
+)
+def _rated(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
+    low = text.lower()
+    if not any(low.count(word) > 1 for word in _RATED_CUES):
+        return
     told: dict[str, list[_Seen]] = {}
     for index, sentence in enumerate(sentences):
         for match in _RATED.finditer(sentence.skeleton) if UNIT in sentence.skeleton else ():

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.closed import blur_of
 from numerate.apps.consistency.quantities import Sentence
-from numerate.apps.consistency.tally import tally_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -61,7 +60,12 @@ class Paragraph:
     @cached_property
     def tally(self) -> Tally:
         """How many numbers of each kind it has, which is cheap to know."""
-        return tally_of(self.whole.numerals)
+        return self.whole.tally
+
+    @cached_property
+    def traits(self) -> int:
+        """The cue words and kinds of numbers that it has, as bits."""
+        return self.whole.traits
 
     @cached_property
     def values(self) -> list[Quantity]:

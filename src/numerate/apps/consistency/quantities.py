@@ -12,15 +12,18 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from numerate.apps.consistency.calendar_words import DATE, NamedDate, read_date
+from numerate.apps.consistency.tally import tally_of
+from numerate.apps.consistency.traits import traits_of_numbers, traits_of_words
 from numerate.numerals.unit_factors import dimension_name, measure_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from numerate.apps.consistency.tally import Tally
     from numerate.numerals.numeral import Numeral
 
 __all__ = [
-    "ANY", "CLOCK", "COUNT", "DATED", "MONEY", "ORDINAL", "PERCENT", "PLAIN", "UNIT", "YEAR", "Quantity",
+    "ANY", "CLOCK", "COUNT", "DATED", "MONEY", "ORDINAL", "PERCENT", "PLAIN", "SMALLER", "UNIT", "YEAR", "Quantity",
     "Sentence", "one", "slot",
 ]  # fmt: skip
 
@@ -96,7 +99,8 @@ _SMALL_REFERENCES = frozenset([
     "level", "type", "category", "stage", "round", "model", "day", "week", "study", "option",
 ])  # fmt: skip
 """The same, for small numbers only: `the placebo group 80` counts."""
-_SMALLER = {"ft": "in", "lb": "oz", "stone": "lb", "h": "min", "min": "s", "year": "month", "d": "h", "yd": "ft"}
+SMALLER = {"ft": "in", "lb": "oz", "stone": "lb", "h": "min", "min": "s", "year": "month", "d": "h", "yd": "ft"}
+"""The unit that goes on behind another one, as in `6 ft 2 in`."""
 
 
 def slot(name: str, classes: str) -> str:
@@ -202,7 +206,7 @@ class Sentence:
         True
     """
 
-    __slots__ = ("_kept", "_quantities", "_skeleton", "numerals", "offset", "text")
+    __slots__ = ("_kept", "_quantities", "_skeleton", "_tally", "_traits", "numerals", "offset", "text")
 
     def __init__(self, text: str, offset: int, numerals: Sequence[Numeral]) -> None:
         self.text = text
@@ -211,6 +215,8 @@ class Sentence:
         """With offsets in the document."""
         self._quantities: list[Quantity] | None = None
         self._skeleton: str | None = None
+        self._tally: Tally | None = None
+        self._traits: int | None = None
         self._kept: dict[str, Any] = {}
 
     def cached(self, name: str, made: Callable[[Sentence], _Kept]) -> _Kept:
@@ -218,6 +224,20 @@ class Sentence:
         if name not in self._kept:
             self._kept[name] = made(self)
         return self._kept[name]
+
+    @property
+    def tally(self) -> Tally:
+        """How many numbers of each kind it has, which is cheap to know."""
+        if self._tally is None:
+            self._tally = tally_of(self.numerals)
+        return self._tally
+
+    @property
+    def traits(self) -> int:
+        """The cue words and kinds of numbers that it has, as bits."""
+        if self._traits is None:
+            self._traits = traits_of_words(self.text) | traits_of_numbers((self.tally,))
+        return self._traits
 
     @property
     def quantities(self) -> list[Quantity]:
@@ -392,7 +412,7 @@ class Sentence:
         """Whether two neighbours are one quantity: `6 ft 2 in`, `2 hours and 45 minutes`."""
         if last.group != "unit" or each.group != "unit" or last.unit is None or each.unit is None:
             return False
-        if _SMALLER.get(last.unit) != each.unit and not (last.unit == "h" and each.unit == "s"):
+        if SMALLER.get(last.unit) != each.unit and not (last.unit == "h" and each.unit == "s"):
             return False
         between = self.text[last.end - self.offset : each.start - self.offset]
         return _JOIN.fullmatch(between) is not None and dimension_name(each.unit) is not None

@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-__all__ = ["is_slip"]
+from functools import lru_cache
+
+__all__ = ["is_slip", "sorted_digits"]
+
+
+@lru_cache(maxsize=10_000)
+def sorted_digits(value: float) -> str:
+    """The digits of a value other than 0, sorted: an exchange or a factor of ten does not change them.
+
+    Example:
+        >>> sorted_digits(3.24), sorted_digits(3420)
+        ('234', '234')
+    """
+    return "".join(sorted(f"{abs(value):.10g}".partition("e")[0].replace(".", "").replace("0", "")))
 
 
 def is_slip(one_: float, other: float) -> bool:

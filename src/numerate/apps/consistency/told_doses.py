@@ -6,6 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at
+from numerate.apps.consistency.gates import whole_gate
+from numerate.apps.consistency.traits import UNITS, stems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,13 +23,16 @@ _DOSE = re.compile(
 _SAME = re.compile(
     r"\b(?:continu\w*|same|current|unchanged|maintain\w*|remains? on|still on|stay\w* on|as before|usual|keep)\b"
 )
+_GOING_ON = stems("continu same current unchanged maintain remain still stay before usual keep as_")
+"""What a match of `_SAME` has in it."""
 _DRUG_CHANGE = re.compile(
     r"\b(?:increas\w*|decreas\w*|reduc\w*|rais\w*|titrat\w*|up to|switch\w*|chang\w*|from|stepped"
     r"|doubl\w*|halv\w*|then|taper\w*|adjust\w*|lower\w*|cut|add|start\w*|instead)\b"
 )
 
 
-def told_doses(sentences: Sequence[Sentence]) -> Iterator[Finding]:
+@whole_gate(_GOING_ON, stems("mg mcg units µg"), UNITS[2])
+def told_doses(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
     """A drug that is said to go on as it was, with another dose than before."""
     if not any(
         " mg" in each.text or " mcg" in each.text or " units" in each.text or "µg" in each.text for each in sentences

@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at
 from numerate.apps.consistency.closed import FLIGHT
+from numerate.apps.consistency.gates import whole_gate
 from numerate.apps.consistency.quantities import CLOCK, COUNT, UNIT, YEAR, slot
 from numerate.apps.consistency.sentence_windows import RELATIVE, windows_of
+from numerate.apps.consistency.traits import CLOCK as HAS_CLOCK
+from numerate.apps.consistency.traits import VALUES, stems
 from numerate.numerals.unit_factors import dimension_name, measure_of
 
 if TYPE_CHECKING:
@@ -81,9 +84,15 @@ _YEARS_LONG = re.compile(
     rf"{slot('d', UNIT + COUNT)}(?:[ -](?:years?)?[ -]?(?:in|at|as|on|of|with|reign|tenure|career|run"
     r"|spell|stint|there|together|later|service)\b|[.,;]|$)"
 )
+_ENDINGS = stems(
+    "step retir left leav resign hand closed sold ended finished departed quit shut gave dissolved disbanded "
+    "demolished divorced replaced moved bowed withdrawn scrapped ceased succeeded"
+)
+"""What a match of `_ENDED` has in it."""
 _CUES = ("hour", "minute", "min", " h ", " h.", " h,", "year", "hrs")
 
 
+@whole_gate(stems("hour min h_ year hr sec"), VALUES[1], HAS_CLOCK | _ENDINGS)
 def told_durations(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
     """Durations between two times of the day or two years of the last two sentences."""
     for window in windows_of(text, sentences, _CUES, 2):

@@ -11,7 +11,8 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from numerate.apps.consistency.base import finding_at
-from numerate.apps.consistency.slips import is_slip
+from numerate.apps.consistency.quantities import SMALLER
+from numerate.apps.consistency.slips import is_slip, sorted_digits
 from numerate.apps.consistency.told_doses import told_doses
 from numerate.apps.consistency.told_words import APART, CHANGED, CONTRASTED, MARKET, STOP
 
@@ -50,12 +51,12 @@ def told_twice(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
     """Pairs of quantities of a document that are one."""
     if len(sentences) < 2:
         return
-    yield from told_doses(sentences)
+    yield from told_doses(text, sentences)
     headline = _headline(text, sentences)
     groups: dict[tuple[str, str], list[tuple[int, Quantity]]] = {}
     first: list[Quantity] = []
     worth = [index for index, sentence in enumerate(sentences[:400]) if _has_values(sentence)]
-    for index in worth if len(worth) > 1 else ():
+    for index in worth if len(worth) > 1 and _may_repeat(sentences, worth) else ():
         for key, quantity in _keys(sentences[index]):
             groups.setdefault(key, []).append((index, quantity))
     told: dict[int, _Told] = {}
@@ -82,6 +83,24 @@ def _has_values(sentence: Sentence) -> bool:
     return any(each.kind not in ("year", "date", "ordinal") for each in sentence.numerals)
 
 
+def _may_repeat(sentences: Sequence[Sentence], worth: Sequence[int]) -> bool:
+    """Whether two numbers may have the same digits in another order; most texts have none."""
+    seen: dict[str, float] = {}
+    for index in worth:
+        last = None
+        for numeral in sentences[index].numerals:
+            unit, value = numeral.unit, numeral.value
+            if unit is not None and last is not None and last != unit and unit in SMALLER.values():
+                return True  # `6 ft 2 in` is one number of other digits
+            last = unit
+            if (value < 10 and value == int(value)) or (unit is None and numeral.kind in ("year", "ordinal")):
+                continue
+            digits = sorted_digits(value)
+            if len(digits) > 1 and seen.setdefault(digits, value) != value:
+                return True
+    return False
+
+
 def _keys(sentence: Sentence) -> Iterator[tuple[tuple[str, str], Quantity]]:
     for quantity in sentence.quantities:
         if (
@@ -90,9 +109,9 @@ def _keys(sentence: Sentence) -> Iterator[tuple[tuple[str, str], Quantity]]:
             or quantity.value <= 0
         ):
             continue
-        digits = f"{quantity.value:.10g}".partition("e")[0].replace(".", "").replace("0", "")
+        digits = sorted_digits(quantity.value)
         if len(digits) > 1:
-            yield (quantity.unit or quantity.group, "".join(sorted(digits))), quantity
+            yield (quantity.unit or quantity.group, digits), quantity
 
 
 def _headline(text: str, sentences: Sequence[Sentence]) -> bool:
