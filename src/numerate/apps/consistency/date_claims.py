@@ -6,7 +6,9 @@ import datetime
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from numerate.apps.consistency.gates import whole_gate, whole_traits
 from numerate.apps.consistency.sentence_windows import sentence_groups
+from numerate.apps.consistency.traits import DATES, NUMERIC_DATE, stems
 from numerate.apps.findings import Finding
 
 if TYPE_CHECKING:
@@ -28,7 +30,6 @@ _AFTER = re.compile(
     rf"(?:the )?{_DAY}(?! (?:the )?(?:\d|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec))"
 )
 _ANY_DAY = re.compile(r"\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)")
-_SHORT_DAYS = tuple(day[:3] for day in _DAYS)
 _ISO = re.compile(r"(?<![\w./:-])([12]\d{3})-(\d{2})-(\d{2})(?![\w/-]|\.\d)")
 _SLASHED = re.compile(r"(?<![\w./-])(\d{1,2})([/.])(\d{1,2})\2((?:19|20)\d\d)(?![\w/-]|\.\d)")
 _BEGIN = re.compile(
@@ -64,12 +65,19 @@ class _Date(NamedTuple):
     is_sure: bool
 
 
+_WEEKDAYS = stems(
+    "monday tuesday wednesday thursday friday saturday sunday mon_ tue_ tues_ wed_ thu_ thur_ thurs_ fri_ sat_ sun_"
+)
+
+
+@whole_gate(DATES[1] | NUMERIC_DATE)
 def date_claims(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
     """Findings of a text: weekdays first, then the order of dates."""
+    has_weekdays = whole_traits(text, sentences) & _WEEKDAYS
     for group in sentence_groups(text, sentences):
         told: list[tuple[_Date, int, tuple[int, int]]] = []
         for sentence in group:
-            has_weekday = "day" in sentence.text or any(map(sentence.text.__contains__, _SHORT_DAYS))
+            has_weekday = has_weekdays and sentence.traits & _WEEKDAYS
             if not has_weekday and not _may_have_two(sentence):
                 continue
             dates = _dates(sentence)
@@ -87,8 +95,10 @@ def date_claims(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
 
 
 def _may_have_two(sentence: Sentence) -> bool:
-    """Whether a sentence may have two dates, which is cheap to know: each has a digit that was read."""
+    """Whether a sentence may have two dates with a year, which is cheap to know: each has digits that were read."""
     text = sentence.text
+    if len(sentence.numerals) < 4 and not sentence.traits & NUMERIC_DATE:
+        return False
     if text.count("-") > 1 or text.count("/") > 1 or text.count(".") > 2:
         return True
     return len(sentence.numerals) > 1 and any(each.kind == "date" for each in sentence.numerals)

@@ -54,6 +54,8 @@ _WAS_THEN = re.compile(
     rf"|(?:\bat the age of|\bat age|\baged|\bwas|\bturned|\bat) {slot('e', COUNT)}(?: years old)?"
     rf"(?: when [a-z ]{{1,40}}?|,)? in {slot('s', YEAR)}(?=[.,;)]|$| (?:she|he|and)\b)"
 )
+_IN_BRACKETS = re.compile(r"\d\s?[–—-][^()]*\d\s?\)")
+"""What the text of a match of `_LIVED` ends with."""
 _OTHER = re.compile(r"\b(?:together with|joint|posthumous\w*|would have|missing|twins?|both)\b")
 _PRONOUN = re.compile(
     r"^[\"“(]?(?:He|She|His|Her|Born|In|On|At|After|By|When|Survived|Until|Having|They|Dr|Mr|Mrs|Ms|Sir|Prof)\b"
@@ -68,7 +70,7 @@ class _Life(NamedTuple):
     age: Quantity
 
 
-@whole_gate(stems("born birth ("), stems("die dea age was_ kill pass at_"), VALUES[1])
+@whole_gate(stems("born birth b_ ("), stems("die dea age was_ kill pass at_"), VALUES[1])
 def lives(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
     """Ages that cannot be, of paragraphs with one birth, one death and one age at death, or an age in a year."""
     if "orn" not in text and "irth" not in text and "(" not in text:
@@ -77,6 +79,8 @@ def lives(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
         return
     for group in sentence_groups(text, sentences):
         if not any("orn" in part.text or "irth" in part.text or "(" in part.text for part in group):
+            continue
+        if not any(map(_may_tell_birth, group)):
             continue
         for life in _lives_of(group):
             years, blur = _years(life.born, life.when)
@@ -150,9 +154,19 @@ def _age_then(group: list[Sentence], where: Sentence, birth: Quantity) -> Iterat
             yield _Life(birth, others[0], age)
 
 
+def _may_tell_birth(sentence: Sentence) -> bool:
+    """Whether a sentence may have a match of `_BORN` or `_LIVED`, which is cheap to know."""
+    text = sentence.text
+    if "(" in text and ("b." in text or "*" in text or _IN_BRACKETS.search(text)):
+        return True
+    return "born" in text or "birth" in text or "Born" in text or "Birth" in text or "BORN" in text
+
+
 def _births(sentence: Sentence) -> Iterator[Quantity]:
     text = sentence.text
     if "orn" not in text and "irth" not in text and "(" not in text:
+        return
+    if not _may_tell_birth(sentence):
         return
     words = sentence.skeleton
     for match in _BORN.finditer(words) if any(map(words.__contains__, ("born", "birth", "b.", "*"))) else ():

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.anniversaries import ANNUAL, anniversaries, editions
 from numerate.apps.consistency.base import finding_at
+from numerate.apps.consistency.gates import whole_traits
 from numerate.apps.consistency.placings import FASTER, STANDINGS, faster_ones, periods, standings
 from numerate.apps.consistency.quantities import COUNT, ORDINAL, YEAR, one, slot
 from numerate.apps.consistency.sentence_windows import sentence_groups
+from numerate.apps.consistency.traits import stems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -63,6 +65,9 @@ _THINGS = frozenset([
 ])  # fmt: skip
 
 
+_THING_CUES = stems("_ ".join(_THINGS) + "_")
+
+
 def ordinal_claims(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
     """Findings of a text, by paragraphs with an ordinal."""
     if " points" in text or " pts" in text:
@@ -71,6 +76,7 @@ def ordinal_claims(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding
                 yield from standings(sentence)
     if not any(map(_has_ordinal, sentences)):
         return
+    traits = whole_traits(text, sentences)
     for group in sentence_groups(text, sentences):
         those = [each for each in group if _has_ordinal(each)]
         if not those:
@@ -87,15 +93,21 @@ def ordinal_claims(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding
             yield from periods(group, text)
         if "century" in joined:
             yield from _centuries(group)
-        if "anniversary" in joined or " year" in joined or "birthday" in joined or "jubilee" in joined:
+        if traits & _YEARS and (
+            "anniversary" in joined or " year" in joined or "birthday" in joined or "jubilee" in joined
+        ):
             yield from anniversaries(group)
         lower = joined.lower()
         if any(map(lower.__contains__, _YEARLY)) and ANNUAL.search(lower):
             yield from editions(group, lower)
 
 
+_YEARS = stems("anniversary birthday jubilee year")
+"""What a match of an anniversary has in it."""
 _YEARLY = ("annual", "every ", "each ", "yearly", "once a year", "without ")
 """What a match of `ANNUAL` has in it."""
+_OF_BEHIND = re.compile(r"\s+(?:out\s+)?of\s")
+"""What stands behind the ordinal in a match of `_OF`."""
 _OF = re.compile(rf"{one(ORDINAL)} (?:out )?of ")
 
 
@@ -140,6 +152,9 @@ _AHEAD = re.compile(r" (?:and|or|in the|who|which|,)? ?(?:ahead|\d)")
 
 
 def _of_fewer(sentence: Sentence) -> Iterator[Finding]:
+    text, offset = sentence.text, sentence.offset
+    if not any(_OF_BEHIND.match(text, each.end - offset) for each in sentence.numerals):
+        return
     for match in _OF_FEWER.finditer(sentence.skeleton) if _OF.search(sentence.skeleton) else ():
         n, c = sentence.get(match, "n"), sentence.get(match, "c")
         if (
@@ -178,13 +193,18 @@ def _century(year: float) -> set[int]:
 def _centuries(group: list[Sentence]) -> Iterator[Finding]:
     built: list[tuple[Sentence, Quantity]] = []
     for sentence in group:
+        if "century" not in sentence.text.lower():
+            continue
         words = sentence.skeleton
         if "century" in words and not re.search(r"\bb\.?c", words):
             for match in (*_CENTURY_OF.finditer(words), *_OF_CENTURY.finditer(words)):
                 y, n = sentence.get(match, "y"), sentence.get(match, "n")
                 if n.value not in _century(y.value) and 8 <= n.value <= 21:
                     yield _century_finding(n, y)
-        built += [(sentence, sentence.get(match, "y")) for match in _BUILT.finditer(words)]
+    if not any(each.traits & _THING_CUES for each in group):
+        return
+    for sentence in group:
+        built += [(sentence, sentence.get(match, "y")) for match in _BUILT.finditer(sentence.skeleton)]
     if len({each.value for _, each in built}) != 1:
         return
     where, year = built[0]
