@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from numerate.apps.consistency.base import finding_at
 from numerate.apps.consistency.quantities import ORDINAL, YEAR, slot
 from numerate.apps.consistency.sentence_windows import RELATIVE
-from numerate.apps.consistency.traits import stems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,13 +62,14 @@ _OTHER_YEAR = re.compile(
 )
 
 
-_CLAIM_CUES = stems("anniversary birthday jubilee year")
+_CLAIM_CUES = ("anniversary", "birthday", "jubilee", " year")
 
 
 def anniversaries(group: list[Sentence]) -> Iterator[Finding]:
     """`founded in 1985 ... its 30th anniversary in 2005`: with the sentence before or behind it."""
     for index, sentence in enumerate(group):
-        if not sentence.traits & _CLAIM_CUES:
+        low = sentence.text.lower()
+        if not any(map(low.__contains__, _CLAIM_CUES)):
             continue
         claims = [*_ANNIVERSARY.finditer(sentence.skeleton)]
         if len(claims) != 1:

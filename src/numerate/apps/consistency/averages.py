@@ -86,6 +86,7 @@ class Averages(Rule):
     title = "average"
     help = "An average does not fit the numbers that it is said to be the average of."
     least = 3
+    least_of_paragraph = 3
 
     def wants(self, tally: Tally, text: str) -> bool:
         """Three values and a word for their average, or a period or thing for each."""

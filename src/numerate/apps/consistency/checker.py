@@ -68,8 +68,9 @@ class ConsistencyChecker:
         yield from found
         told = {span for each in found for span in _numbers_of(each)}
         for paragraph in paragraphs:
+            values = paragraph.tally.values
             for rule in self._paragraph_rules:
-                for each in rule.paragraph(paragraph):
+                for each in rule.paragraph(paragraph) if rule.least_of_paragraph <= values else ():
                     # Of numbers that do not fit each other, one is reported.
                     if not told.intersection(_numbers_of(each)):
                         told.update(_numbers_of(each))

@@ -65,6 +65,7 @@ class Conversion(Rule):
     title = "conversion"
     help = "A quantity is given in two units, and the two values do not agree."
     least = 2
+    least_of_paragraph = 2
 
     def wants(self, tally: Tally, text: str) -> bool:
         """Two quantities with units, or two amounts of money."""

@@ -6,7 +6,7 @@ import datetime
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from numerate.apps.consistency.gates import whole_gate, whole_traits
+from numerate.apps.consistency.gates import group_gate
 from numerate.apps.consistency.sentence_windows import sentence_groups
 from numerate.apps.consistency.traits import DATES, NUMERIC_DATE, stems
 from numerate.apps.findings import Finding
@@ -70,15 +70,15 @@ _WEEKDAYS = stems(
 )
 
 
-@whole_gate(DATES[1] | NUMERIC_DATE)
+@group_gate(DATES[1] | NUMERIC_DATE)
 def date_claims(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
     """Findings of a text: weekdays first, then the order of dates."""
-    has_weekdays = whole_traits(text, sentences) & _WEEKDAYS
     for group in sentence_groups(text, sentences):
+        has_weekdays, has_digits = group.traits & _WEEKDAYS, group.traits & NUMERIC_DATE
         told: list[tuple[_Date, int, tuple[int, int]]] = []
         for sentence in group:
             has_weekday = has_weekdays and sentence.traits & _WEEKDAYS
-            if not has_weekday and not _may_have_two(sentence):
+            if not has_weekday and not ((has_digits or len(sentence.numerals) > 3) and _may_have_two(sentence)):
                 continue
             dates = _dates(sentence)
             if not dates:
@@ -97,8 +97,6 @@ def date_claims(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
 def _may_have_two(sentence: Sentence) -> bool:
     """Whether a sentence may have two dates with a year, which is cheap to know: each has digits that were read."""
     text = sentence.text
-    if len(sentence.numerals) < 4 and not sentence.traits & NUMERIC_DATE:
-        return False
     if text.count("-") > 1 or text.count("/") > 1 or text.count(".") > 2:
         return True
     return len(sentence.numerals) > 1 and any(each.kind == "date" for each in sentence.numerals)

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from numerate.apps.consistency.base import finding_at
-from numerate.apps.consistency.gates import whole_gate
+from numerate.apps.consistency.gates import group_gate
 from numerate.apps.consistency.quantities import COUNT, DATED, UNIT, YEAR, slot
 from numerate.apps.consistency.sentence_windows import RELATIVE, sentence_groups
 from numerate.apps.consistency.traits import VALUES, stems
@@ -70,7 +70,7 @@ class _Life(NamedTuple):
     age: Quantity
 
 
-@whole_gate(stems("born birth b_ ("), stems("die dea age was_ kill pass at_"), VALUES[1])
+@group_gate(stems("born birth b_ ("), stems("die dea age was_ kill pass at_"), VALUES[1])
 def lives(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
     """Ages that cannot be, of paragraphs with one birth, one death and one age at death, or an age in a year."""
     if "orn" not in text and "irth" not in text and "(" not in text:

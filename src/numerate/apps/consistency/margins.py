@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, written_like
-from numerate.apps.consistency.gates import whole_gate
+from numerate.apps.consistency.gates import group_gate
 from numerate.apps.consistency.quantities import COUNT, MONEY, PERCENT, UNIT, slot
 from numerate.apps.consistency.sentence_windows import windows_of
 from numerate.apps.consistency.traits import VALUES, stems
@@ -129,7 +129,7 @@ _BETWEEN_TWO = re.compile(
 )
 
 
-@whole_gate(_CLAIM_CUES | stems("point goal run"), VALUES[3])
+@group_gate(_CLAIM_CUES | stems("point goal run"), VALUES[3])
 def margins(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
     """Claims of a difference with exactly two values of its kind before them, in one or two sentences."""
     if sum(len(each.numerals) for each in sentences) < 3:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.anniversaries import ANNUAL, anniversaries, editions
 from numerate.apps.consistency.base import finding_at
-from numerate.apps.consistency.gates import whole_traits
+from numerate.apps.consistency.gates import group_gate
 from numerate.apps.consistency.placings import FASTER, STANDINGS, faster_ones, periods, standings
 from numerate.apps.consistency.quantities import COUNT, ORDINAL, YEAR, one, slot
-from numerate.apps.consistency.sentence_windows import sentence_groups
-from numerate.apps.consistency.traits import stems
+from numerate.apps.consistency.sentence_windows import SentenceGroup, sentence_groups
+from numerate.apps.consistency.traits import ORDINALS, stems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -74,9 +74,11 @@ def ordinal_claims(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding
         for sentence in sentences:
             if " p" in sentence.text and any(cue in sentence.text for cue in STANDINGS):
                 yield from standings(sentence)
-    if not any(map(_has_ordinal, sentences)):
-        return
-    traits = whole_traits(text, sentences)
+    yield from _by_paragraphs(text, sentences)
+
+
+@group_gate(ORDINALS[1])
+def _by_paragraphs(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
     for group in sentence_groups(text, sentences):
         those = [each for each in group if _has_ordinal(each)]
         if not those:
@@ -93,17 +95,13 @@ def ordinal_claims(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding
             yield from periods(group, text)
         if "century" in joined:
             yield from _centuries(group)
-        if traits & _YEARS and (
-            "anniversary" in joined or " year" in joined or "birthday" in joined or "jubilee" in joined
-        ):
+        if "anniversary" in joined or " year" in joined or "birthday" in joined or "jubilee" in joined:
             yield from anniversaries(group)
         lower = joined.lower()
         if any(map(lower.__contains__, _YEARLY)) and ANNUAL.search(lower):
             yield from editions(group, lower)
 
 
-_YEARS = stems("anniversary birthday jubilee year")
-"""What a match of an anniversary has in it."""
 _YEARLY = ("annual", "every ", "each ", "yearly", "once a year", "without ")
 """What a match of `ANNUAL` has in it."""
 _OF_BEHIND = re.compile(r"\s+(?:out\s+)?of\s")
@@ -201,7 +199,7 @@ def _centuries(group: list[Sentence]) -> Iterator[Finding]:
                 y, n = sentence.get(match, "y"), sentence.get(match, "n")
                 if n.value not in _century(y.value) and 8 <= n.value <= 21:
                     yield _century_finding(n, y)
-    if not any(each.traits & _THING_CUES for each in group):
+    if isinstance(group, SentenceGroup) and not group.words & _THING_CUES:
         return
     for sentence in group:
         built += [(sentence, sentence.get(match, "y")) for match in _BUILT.finditer(sentence.skeleton)]

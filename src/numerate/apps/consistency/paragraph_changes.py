@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
 from numerate.apps.consistency.closed import blur_of
+from numerate.apps.consistency.gates import paragraph_gate
 from numerate.apps.consistency.paragraphs import NEEDED, slip_bits
+from numerate.apps.consistency.traits import VALUES, stems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +42,6 @@ _FACTORS = {
     "four-fold": 4.0, "quintupl": 5.0, "fivefold": 5.0, "five-fold": 5.0, "tenfold": 10.0, "ten-fold": 10.0,
     "halv": 0.5,
 }  # fmt: skip
-_STEMS = ("doubl", "tripl", "trebl", "fold", "quadrupl", "quintupl", "halv")
 _FACTOR = re.compile(
     rf"\b(?P<near>(?:more than|nearly|almost|roughly|about|over|around|practically|virtually|all but"
     rf"|not quite|just under|close to|as good as|at least"
@@ -83,8 +84,7 @@ def paragraph_changes(paragraph: Paragraph) -> Iterator[Finding]:
         yield from _points(paragraph, percents)
     if percents and (_WORD.search(paragraph.lower) or _MORE.search(paragraph.lower)):
         yield from _percents(paragraph, percents)
-    if any(map(paragraph.lower.__contains__, _STEMS)):
-        yield from _factors(paragraph)
+    yield from _factors(paragraph)
 
 
 def _points(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding]:
@@ -261,6 +261,7 @@ def _holds(paragraph: Paragraph, one: Quantity, other: Quantity, p: Quantity, is
     return False
 
 
+@paragraph_gate(stems(" ".join(_FACTORS)), VALUES[2])
 def _factors(paragraph: Paragraph) -> Iterator[Finding]:
     """`has tripled in six years, from 210 to 360`."""
     quantities = paragraph.values

@@ -116,8 +116,7 @@ _LIST = re.compile(r",|\band\b|;|:|–|—|\bplus\b|\bwith\b|\+|\bwhile\b|\.|\bt
 
 def paragraph_sums(paragraph: Paragraph) -> Iterator[Finding]:
     """Totals that are not the sum of the parts beside them, and rests that are not what is left."""
-    if "won" in paragraph.lower or "winning" in paragraph.lower:
-        yield from match_records(paragraph)
+    yield from match_records(paragraph)
     if paragraph.tally.values < 3 or not _has_cue(paragraph.lower) or len(paragraph.values) < 3:
         return
     for z in paragraph.values:
@@ -150,10 +149,38 @@ def _readings(
     paragraph: Paragraph, z: Quantity, alike: list[Quantity]
 ) -> Iterator[tuple[float, float, list[Quantity], str]]:
     """Bits, expected value, operands and sign of each reading of a number as a total or a rest."""
-    lead, tail, here = paragraph.lead(z), paragraph.tail(z), paragraph.place(z)
-    cue = 6.0 if _TOTAL.search(lead) or _TOTAL_BEHIND.match(tail) else 2.5 if _WEAK_TOTAL.search(lead) else 0.0
+    here = paragraph.place(z)
     before = [each for each in alike if each.end <= z.start and paragraph.place(each) >= here - 2]
     after = [each for each in alike if each.start >= z.end and paragraph.place(each) <= here + 1]
+    is_sum = _may_be_sum(z, before[::-1]) or _may_be_sum(z, after)
+    if not is_sum and not any(each.value > z.value for each in before):
+        return
+    lead, tail = paragraph.lead(z), paragraph.tail(z)
+    if is_sum:
+        yield from _sums(paragraph, z, before, after)
+    if (_REST.search(lead) or _REST_BEHIND.match(tail)) and before:
+        yield from _rests(paragraph, z, before)
+
+
+def _may_be_sum(z: Quantity, parts: list[Quantity]) -> bool:
+    """Whether a number is near the sum of the first parts, which is cheap to know; most are not."""
+    whole = most = 0.0
+    for index, each in enumerate(parts[:MOST_PARTS]):
+        whole += each.value
+        most = max(most, each.value)
+        if z.value <= most:
+            return False
+        if index and 0.599 < z.value / whole < 1.671:
+            return True
+    return False
+
+
+def _sums(
+    paragraph: Paragraph, z: Quantity, before: list[Quantity], after: list[Quantity]
+) -> Iterator[tuple[float, float, list[Quantity], str]]:
+    """Readings of a number as the sum of those before or behind it."""
+    lead, tail, here = paragraph.lead(z), paragraph.tail(z), paragraph.place(z)
+    cue = 6.0 if _TOTAL.search(lead) or _TOTAL_BEHIND.match(tail) else 2.5 if _WEAK_TOTAL.search(lead) else 0.0
     runs = []
     back = [each for each in before if paragraph.place(each) == here - 1]
     if (
@@ -173,12 +200,12 @@ def _readings(
     runs += [after[:count] for count in range(2, len(after) + 1) if _ends(paragraph, after, count)]
     own = [each for each in after if paragraph.place(each) == paragraph.place(after[0])]
     for parts in runs:
-        if not 2 <= len(parts) <= MOST_PARTS or not (
-            _are_listed(paragraph, parts) or _complements(paragraph, parts) == 7.0
-        ):
+        if not 2 <= len(parts) <= MOST_PARTS:
             continue
         real = sum(each.value for each in parts)
         if z.value <= max(each.value for each in parts) or not 0.6 < z.value / real < 1.67:
+            continue
+        if not (_are_listed(paragraph, parts) or _complements(paragraph, parts) == 7.0):
             continue
         slack = blur_of(z) + 1.7 * math.sqrt(sum(blur_of(each) ** 2 for each in parts))
         if abs(real - z.value) <= slack:
@@ -204,8 +231,6 @@ def _readings(
         far = 2.0 if _complements(paragraph, parts) and z.value > 99 else 4.0
         bits -= far if paragraph.place(parts[0]) != here and cue < 6 and not is_rest and not opened[0] else 0.0
         yield bits, real, parts, "+"
-    if (_REST.search(lead) or _REST_BEHIND.match(tail)) and before:
-        yield from _rests(paragraph, z, before)
 
 
 def _rests(

@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at
-from numerate.apps.consistency.gates import sentence_gate, whole_gate
+from numerate.apps.consistency.gates import group_gate, sentence_gate
 from numerate.apps.consistency.quantities import COUNT, MONEY, PERCENT, UNIT, slot
 from numerate.apps.consistency.sentence_windows import sentence_groups
 from numerate.apps.consistency.traits import VALUES, stems
@@ -77,7 +77,7 @@ def range_claims(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
         yield from _all_middles(text, sentences)
 
 
-@whole_gate(
+@group_gate(
     stems("midpoint mid- middle centre center"), stems("midpoint mid- range interval band guidance corridor"), VALUES[3]
 )
 def _all_middles(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from numerate.numerals.numeral import Numeral
 
-__all__ = ["Tally", "tally_of"]
+__all__ = ["Tally", "tally_of", "tally_of_all"]
 
 
 class Tally(NamedTuple):
@@ -93,3 +93,17 @@ def tally_of(numerals: Sequence[Numeral]) -> Tally:
         if 1 < value < 13:
             small = True
     return Tally(values, times, units, percents, money, late, small, falls, ordinals, dates)
+
+
+def tally_of_all(tallies: Sequence[Tally]) -> Tally:
+    """The numbers of several sentences together; `falls` is about numbers of one sentence.
+
+    Example:
+        >>> from numerate.reading import find
+        >>> tally_of_all([tally_of(find("It has 5 km.")), tally_of(find("It had 7 in 1990."))])[:3]
+        (2, 1, 1)
+    """
+    if len(tallies) == 1:
+        return tallies[0]
+    values, times, units, percents, money, late, small, falls, ordinals, dates = map(sum, zip(*tallies, strict=True))
+    return Tally(values, times, units, percents, money, late > 0, small > 0, falls > 0, ordinals, dates)

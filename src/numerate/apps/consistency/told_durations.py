@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at
 from numerate.apps.consistency.closed import FLIGHT
-from numerate.apps.consistency.gates import whole_gate
+from numerate.apps.consistency.gates import group_gate
 from numerate.apps.consistency.quantities import CLOCK, COUNT, UNIT, YEAR, slot
 from numerate.apps.consistency.sentence_windows import RELATIVE, windows_of
 from numerate.apps.consistency.traits import CLOCK as HAS_CLOCK
@@ -92,7 +92,7 @@ _ENDINGS = stems(
 _CUES = ("hour", "minute", "min", " h ", " h.", " h,", "year", "hrs")
 
 
-@whole_gate(stems("hour min h_ year hr sec"), VALUES[1], HAS_CLOCK | _ENDINGS)
+@group_gate(stems("hour min h_ year hr sec"), VALUES[1], HAS_CLOCK | _ENDINGS)
 def told_durations(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
     """Durations between two times of the day or two years of the last two sentences."""
     for window in windows_of(text, sentences, _CUES, 2):
