@@ -280,6 +280,8 @@ class ListCounts(Rule):
         text = sentence.text
         if not any(map(text.__contains__, (": ", " : ", "(", " are ", " were ", ", "))):
             return
+        if not any(each.kind not in _NO_COUNTS and 2 <= each.value <= 12 for each in sentence.numerals):
+            return
         for match in _YEARS.finditer(sentence.skeleton) if len(sentence.quantities) > 2 else ():
             years = len(sentence.within(match["years"]))
             yield from _counted(sentence, match, {years})
@@ -319,6 +321,7 @@ class ListCounts(Rule):
         yield from announced_lists(document, sentences)
 
 
+_NO_COUNTS = ("year", "date", "time", "ordinal", "percent", "money")
 _PART_OF = re.compile(r"\bof (?:(?:its|the|his|her|their|all|these|those) )?$")
 
 

@@ -64,6 +64,11 @@ _NAME = re.compile(r"\b[A-ZÀ-Ý][\w’'-]+")
 _YEAR = 365.2425
 
 
+_BEFORE_AGE = frozenset(["of", "age", "aged", "at", "just", "only", "was", "turned", "then", "already"])
+_BEHIND_AGE = re.compile(r"[\s-]*(?:years?)?\s*(?:old|of age)?\s+(?:when|at the time of|on the day)\b", re.IGNORECASE)
+"""What stands before or behind the age in all patterns of ages."""
+
+
 class _Life(NamedTuple):
     born: Quantity
     when: Quantity
@@ -177,10 +182,13 @@ def _births(sentence: Sentence) -> Iterator[Quantity]:
 
 
 def _has_age(sentence: Sentence) -> bool:
-    """Whether a sentence may have an age, which is cheap to know."""
+    """Whether a sentence may have an age, which is cheap to know: by its size and by the words beside it."""
+    text, offset = sentence.text, sentence.offset
     for each in sentence.numerals if sentence.tally.values else ():
         if 2 < each.value < 125 and each.unit in (None, "year"):
-            return True
+            before = text[max(0, each.start - offset - 9) : each.start - offset].lower().split()
+            if (before and before[-1] in _BEFORE_AGE) or _BEHIND_AGE.match(text, each.end - offset):
+                return True
     return False
 
 

@@ -25,6 +25,7 @@ _SAME = re.compile(
 )
 _GOING_ON = stems("continu same current unchanged maintain remain still stay before usual keep as_")
 """What a match of `_SAME` has in it."""
+_UNITS = ("mg", "mcg", "µg", "g", "mL", "ug")
 _DRUG_CHANGE = re.compile(
     r"\b(?:increas\w*|decreas\w*|reduc\w*|rais\w*|titrat\w*|up to|switch\w*|chang\w*|from|stepped"
     r"|doubl\w*|halv\w*|then|taper\w*|adjust\w*|lower\w*|cut|add|start\w*|instead)\b"
@@ -40,9 +41,11 @@ def told_doses(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
         return
     seen: dict[tuple[str, str], list[tuple[int, Quantity]]] = {}
     for index, sentence in enumerate(sentences):
+        if not any(each.unit in _UNITS for each in sentence.numerals):
+            continue
         words = sentence.skeleton
         for position, quantity in enumerate(sentence.quantities):
-            if quantity.unit not in ("mg", "mcg", "µg", "g", "mL", "ug"):
+            if quantity.unit not in _UNITS:
                 continue
             at = words.find(chr(0xE100 + position)) - 1
             match = _DOSE.search(words[max(0, at - 60) : at])

@@ -56,7 +56,7 @@ def told_twice(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
     groups: dict[tuple[str, str], list[tuple[int, Quantity]]] = {}
     first: list[Quantity] = []
     worth = [index for index, sentence in enumerate(sentences[:400]) if _has_values(sentence)]
-    for index in worth if len(worth) > 1 and _may_repeat(sentences, worth) else ():
+    for index in _worth_reading(sentences, worth) if len(worth) > 1 else ():
         for key, quantity in _keys(sentences[index]):
             groups.setdefault(key, []).append((index, quantity))
     told: dict[int, _Told] = {}
@@ -83,22 +83,40 @@ def _has_values(sentence: Sentence) -> bool:
     return any(each.kind not in ("year", "date", "ordinal") for each in sentence.numerals)
 
 
-def _may_repeat(sentences: Sequence[Sentence], worth: Sequence[int]) -> bool:
-    """Whether two numbers may have the same digits in another order; most texts have none."""
-    seen: dict[str, float] = {}
+def _worth_reading(sentences: Sequence[Sentence], worth: Sequence[int]) -> list[int]:
+    """Sentences with a number whose digits another one near it has in another order; most have none."""
+    seen: dict[str, list[tuple[int, float]]] = {}
+    repeated: set[str] = set()
     for index in worth:
-        last = None
-        for numeral in sentences[index].numerals:
-            unit, value = numeral.unit, numeral.value
-            if unit is not None and last is not None and last != unit and unit in SMALLER.values():
-                return True  # `6 ft 2 in` is one number of other digits
-            last = unit
-            if (value < 10 and value == int(value)) or (unit is None and numeral.kind in ("year", "ordinal")):
-                continue
-            digits = sorted_digits(value)
-            if len(digits) > 1 and seen.setdefault(digits, value) != value:
-                return True
-    return False
+        for digits, value in _digits_of(sentences[index]):
+            earlier = seen.setdefault(digits, [])
+            if digits not in repeated:
+                for at, other in reversed(earlier):
+                    if index - at > WINDOW:
+                        break
+                    if other != value and at != index:
+                        repeated.add(digits)
+                        break
+            earlier.append((index, value))
+    return sorted({index for digits in repeated for index, _ in seen[digits]})
+
+
+def _digits_of(sentence: Sentence) -> Iterator[tuple[str, float]]:
+    """Sorted digits and value of each number that may be one of `_keys`, which is cheaper to know."""
+    last = None
+    for numeral in sentence.numerals:
+        if numeral.unit is not None and last is not None and last != numeral.unit and numeral.unit in SMALLER.values():
+            # `6 ft 2 in` is one number of other digits.
+            yield from ((key[1], quantity.value) for key, quantity in _keys(sentence))
+            break
+        last = numeral.unit
+    for numeral in sentence.numerals:
+        value = numeral.value
+        if (value < 10 and value == int(value)) or (numeral.unit is None and numeral.kind in ("year", "ordinal")):
+            continue
+        digits = sorted_digits(value)
+        if len(digits) > 1:
+            yield digits, value
 
 
 def _keys(sentence: Sentence) -> Iterator[tuple[tuple[str, str], Quantity]]:

@@ -61,6 +61,8 @@ class _Words(dict[str, int]):
         self.known: dict[_Cue, int] = {}
         self._starts: dict[str, list[tuple[str, bool, int]]] = {}
         """Cues that begin a word, by their first three letters or, if they are shorter, by all."""
+        self._short: set[str] = set()
+        """First letters of the cues of one or two letters."""
         self._parts: list[tuple[str, bool, int]] = []
         """Those that may stand within a word, of which there should be few."""
 
@@ -75,13 +77,15 @@ class _Words(dict[str, int]):
             self.known[key] = 1 << (_FIRST_CUE + len(self.known))
             those = self._starts.setdefault(key[0][:3], []) if key[1] else self._parts
             those.append((key[0], key[2], self.known[key]))
+            if len(key[0]) < 3:
+                self._short.add(key[0][0])
             self.clear()
         return self.known[key]
 
     def __missing__(self, word: str) -> int:
         if len(self) >= MOST_WORDS:
             self.clear()
-        bits = self._beginning(word, 0)
+        bits = self._beginning(word, 0) if word[:3] in self._starts or word[0] in self._short else 0
         for cue, ends, bit in self._parts:
             at = word.find(cue)
             while at >= 0:
@@ -103,7 +107,8 @@ class _Words(dict[str, int]):
         """The bits of the cues that a word has at a place."""
         bits = 0
         starts = self._starts
-        for length in (3, 2, 1):
+        lengths = (3, 2, 1) if word[at : at + 1] in self._short else (3,)
+        for length in lengths:
             for cue, ends, bit in starts.get(word[at : at + length], ()):
                 if word.startswith(cue, at) and _is_whole(word, at + len(cue), ends):
                     bits |= bit
