@@ -63,7 +63,7 @@ _COLON = re.compile(
     r"|\((?:aged )?\d{1,3}\)){6,400}?)(?P<end>\)|[.;!?](?=\s|$)|$| – | — |,(?= (?!and\b"
     r"|aged\b)[a-z]))",
 )
-_COUNTED = re.compile(rf"\b(?i:{_N}) [a-z]")
+_COUNTED = re.compile(rf"\b(?:{_N}) [a-z]", re.IGNORECASE)
 _MARK = re.compile(r": | (?:are|were) [A-Z]|, [A-Z]|, (?:namely|that is|i\.e\.)| \([A-Z]| [–—] ")
 """What a match of `_COLON` has in it, which is faster to look for."""
 _AGE = re.compile(r", (?:aged )?\d{1,3}(?=,|;| and\b|$)|,? \((?:aged )?\d{1,3}\)")
@@ -99,8 +99,10 @@ def announced_lists(document: Document, sentences: Sequence[Sentence]) -> Iterat
         if not any(1 < numeral.value < 20 for numeral in sentence.numerals):
             continue
         if "," in part and len(part) < 900 and (" and " in part or ";" in part or ":" in part):
-            yield from _inline(part, start)
-            yield from _told(listed_codes(part), start) if " and " in part else ()
+            is_counted = _COUNTED.search(part) is not None
+            if is_counted or "oth " in part:
+                yield from _inline(part, start)
+            yield from _told(listed_codes(part), start) if is_counted and " and " in part else ()
 
 
 def _told(claims: Iterable[tuple[re.Match[str], int]], offset: int) -> Iterator[Finding]:
@@ -176,7 +178,7 @@ def _items_behind(lines: list[str]) -> int:
 
 
 def _inline(part: str, offset: int) -> Iterator[Finding]:
-    for match in _COLON.finditer(part) if _MARK.search(part) and _COUNTED.search(part) else ():
+    for match in _COLON.finditer(part) if _MARK.search(part) else ():
         if match["mark"].strip() in ("–", "—") and match["end"].strip() not in ("–", "—", "."):
             continue
         items = match["items"]

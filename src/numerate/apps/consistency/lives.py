@@ -69,6 +69,9 @@ _BEHIND_AGE = re.compile(r"[\s-]*(?:years?)?\s*(?:old|of age)?\s+(?:when|at the 
 """What stands before or behind the age in all patterns of ages."""
 
 
+_AGE_CUES = ("died", "dead", "death", " age", "was ", "killed", "passed away", ", at ")
+
+
 class _Life(NamedTuple):
     born: Quantity
     when: Quantity
@@ -78,14 +81,10 @@ class _Life(NamedTuple):
 @group_gate(stems("born birth b_ ("), stems("die dea age was_ kill pass at_"), VALUES[1])
 def lives(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
     """Ages that cannot be, of paragraphs with one birth, one death and one age at death, or an age in a year."""
-    if "orn" not in text and "irth" not in text and "(" not in text:
-        return
-    if not any(word in text for word in ("died", "dead", "death", " age", "was ", "killed", "passed away", ", at ")):
-        return
     for group in sentence_groups(text, sentences):
-        if not any("orn" in part.text or "irth" in part.text or "(" in part.text for part in group):
+        if not any(map(_has_age, group)) or not any(map(_may_tell_birth, group)):
             continue
-        if not any(map(_may_tell_birth, group)):
+        if not any(word in text for word in _AGE_CUES):
             continue
         for life in _lives_of(group):
             years, blur = _years(life.born, life.when)
@@ -100,8 +99,6 @@ def lives(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
 
 
 def _lives_of(group: list[Sentence]) -> Iterator[_Life]:
-    if not any(map(_has_age, group)):
-        return
     born = [(sentence, found) for sentence in group for found in _births(sentence)]
     if len({quantity.value for _, quantity in born}) != 1:
         return

@@ -88,7 +88,7 @@ def _by_paragraphs(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding
                 yield from _places(sentence)
             if " of " in sentence.text:
                 yield from _of_fewer(sentence)
-        joined = " ".join(part.text for part in group)
+        joined = group.text
         if any(cue in joined for cue in FASTER):
             yield from faster_ones(group)
         if " quarter" in joined or " half" in joined:
@@ -97,12 +97,13 @@ def _by_paragraphs(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding
             yield from _centuries(group)
         if "anniversary" in joined or " year" in joined or "birthday" in joined or "jubilee" in joined:
             yield from anniversaries(group)
-        lower = joined.lower()
-        if any(map(lower.__contains__, _YEARLY)) and ANNUAL.search(lower):
-            yield from editions(group, lower)
+        if group.words & _YEARLY:
+            lower = " ".join(part.text for part in group).lower()
+            if ANNUAL.search(lower):
+                yield from editions(group, lower)
 
 
-_YEARLY = ("annual", "every ", "each ", "yearly", "once a year", "without ")
+_YEARLY = stems("annual every_ each_ yearly once_ without_")
 """What a match of `ANNUAL` has in it."""
 _OF_BEHIND = re.compile(r"\s+(?:out\s+)?of\s")
 """What stands behind the ordinal in a match of `_OF`."""
@@ -188,7 +189,7 @@ def _century(year: float) -> set[int]:
     return {(number - 1) // 100 + 1, number // 100 + 1}
 
 
-def _centuries(group: list[Sentence]) -> Iterator[Finding]:
+def _centuries(group: SentenceGroup) -> Iterator[Finding]:
     built: list[tuple[Sentence, Quantity]] = []
     for sentence in group:
         if "century" not in sentence.text.lower():
@@ -199,7 +200,7 @@ def _centuries(group: list[Sentence]) -> Iterator[Finding]:
                 y, n = sentence.get(match, "y"), sentence.get(match, "n")
                 if n.value not in _century(y.value) and 8 <= n.value <= 21:
                     yield _century_finding(n, y)
-    if isinstance(group, SentenceGroup) and not group.words & _THING_CUES:
+    if not group.words & _THING_CUES:
         return
     for sentence in group:
         built += [(sentence, sentence.get(match, "y")) for match in _BUILT.finditer(sentence.skeleton)]

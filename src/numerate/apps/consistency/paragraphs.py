@@ -182,7 +182,11 @@ def paragraphs_of(text: str, sentences: Sequence[Sentence], source: str = "", le
     for sentence in (*sentences, None):
         if group:
             end = group[-1].offset + len(group[-1].text)
-            if sentence is not None and not (has_lines and _BREAK.search(text, end, sentence.offset + 3)):
+            if sentence is not None and not (
+                has_lines
+                and text.find("\n", end, sentence.offset + 3) >= 0
+                and _BREAK.search(text, end, sentence.offset + 3)
+            ):
                 group.append(sentence)
                 continue
             if (

@@ -166,7 +166,7 @@ class Quantity:
     def hedge(self) -> str:
         """`about`, `over` or `under` if such a word stands before it, else an empty string."""
         if self._hedge is None:
-            words = self.before.lower().translate(_HEDGE_MARKS).split()[-2:]
+            words = self.before.lower().translate(_HEDGE_MARKS).rsplit(None, 2)[-2:]
             found = None if _HEDGE_ENDS.isdisjoint(words) else _HEDGE.search(self.before)
             self._hedge = (found.lastgroup or "") if found else ""
         return self._hedge

@@ -113,10 +113,7 @@ def _worth_comparing(sentences: Sequence[Sentence]) -> set[int]:
             earlier.append((index, value, is_year))
     last: dict[str, list[int]] = {}
     for index, sentence in enumerate(sentences):
-        for numeral in sentence.numerals:
-            if numeral.kind not in _TIMES:
-                break
-        else:
+        if not sentence.tally.values or all(numeral.kind in _TIMES for numeral in sentence.numerals):
             continue
         for word in filter(sentence.text.__contains__, _ATTRIBUTE):
             places = last.setdefault(NOUNS.get(word, word), [])

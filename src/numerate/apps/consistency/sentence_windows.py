@@ -78,7 +78,7 @@ def _groups(text: str, sentences: Sequence[Sentence]) -> Iterator[Sequence[Sente
     for sentence in sentences:
         if group:
             end = group[-1].offset + len(group[-1].text)
-            if _BREAK.search(text, end, sentence.offset):
+            if text.find("\n", end, sentence.offset) >= 0 and _BREAK.search(text, end, sentence.offset):
                 yield group
                 group = []
         group.append(sentence)

@@ -105,5 +105,15 @@ def tally_of_all(tallies: Sequence[Tally]) -> Tally:
     """
     if len(tallies) == 1:
         return tallies[0]
-    values, times, units, percents, money, late, small, falls, ordinals, dates = map(sum, zip(*tallies, strict=True))
-    return Tally(values, times, units, percents, money, late > 0, small > 0, falls > 0, ordinals, dates)
+    values = times = units = percents = money = ordinals = dates = 0
+    late = small = falls = False
+    for each in tallies:
+        values += each[0]
+        times += each[1]
+        units += each[2]
+        percents += each[3]
+        money += each[4]
+        late, small, falls = late or each[5], small or each[6], falls or each[7]
+        ordinals += each[8]
+        dates += each[9]
+    return Tally(values, times, units, percents, money, late, small, falls, ordinals, dates)
