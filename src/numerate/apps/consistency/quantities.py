@@ -55,7 +55,6 @@ _TIME = re.compile(
     r"(?<![\d:.,$€£–—-])(\d{1,2})(?::(\d{2})(?::(\d{2}))?(?![\d:])(?:\s?([ap])\.?m\b\.?)?|\s?([ap])\.?m\b\.?)",
     re.IGNORECASE,
 )
-_HALF_DAYS = re.compile(r"[apAP]\.?[mM](?![a-zA-Z])")
 _HALF_DAY = re.compile(r"\d\s?[ap]\.?m\b", re.IGNORECASE)
 _SPACE = re.compile(r"\s+")
 _PRIVATE = re.compile("[\ue000-\uf8ff]")
@@ -268,7 +267,7 @@ class Sentence:
 
     def between(self, one: Quantity, other: Quantity) -> str:
         """The text between two quantities, in lower case."""
-        first, second = sorted((one, other), key=lambda each: each.start)
+        first, second = (one, other) if one.start <= other.start else (other, one)
         return self.text[first.end - self.offset : second.start - self.offset].lower()
 
     def _merged(self) -> list[Quantity]:
@@ -392,7 +391,7 @@ class Sentence:
     def _dates_and_times(self) -> list[Quantity]:
         """Dates with a month's name and times of the day, which the reader gives as several numerals."""
         found = [self._whole(match, "date", date.days, 1.0) for match, date in self.dates]
-        if ":" in self.text or (_HALF_DAYS.search(self.text) and _HALF_DAY.search(self.text)):
+        if ":" in self.text or _HALF_DAY.search(self.text):
             for match in _TIME.finditer(self.text):
                 hours, minutes = int(match[1]), int(match[2] or 0)
                 half = match[4] or match[5]
