@@ -117,7 +117,7 @@ _LIST = re.compile(r",|\band\b|;|:|–|—|\bplus\b|\bwith\b|\+|\bwhile\b|\.|\bt
 def paragraph_sums(paragraph: Paragraph) -> Iterator[Finding]:
     """Totals that are not the sum of the parts beside them, and rests that are not what is left."""
     yield from match_records(paragraph)
-    if paragraph.tally.values < 3 or not _has_cue(paragraph.lower) or len(paragraph.values) < 3:
+    if paragraph.tally.values < 3 or len(paragraph.values) < 3:
         return
     for z in paragraph.values:
         if z.group not in ("plain", "money", "unit") or z.value <= 0 or z.hedge:
@@ -130,6 +130,8 @@ def paragraph_sums(paragraph: Paragraph) -> Iterator[Finding]:
         best = max(_readings(paragraph, z, alike), key=lambda each: each[0], default=None)
         if best is None or best[0] < NEEDED:
             continue
+        if not _has_cue(paragraph.lower):
+            return
         # `All 48 were unhurt, though two ...`: those are among them.
         is_all = _ALL.fullmatch(paragraph.upto(z)) is not None
         others = [each for each in alike if each.start < z.start] if is_all else alike
