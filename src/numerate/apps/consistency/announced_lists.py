@@ -64,7 +64,7 @@ _COLON = re.compile(
     r"|\((?:aged )?\d{1,3}\)){6,400}?)(?P<end>\)|[.;!?](?=\s|$)|$| – | — |,(?= (?!and\b"
     r"|aged\b)[a-z]))",
 )
-_COUNTED = re.compile(rf"\b(?i:{_N}) [a-z]")
+_COUNTED = re.compile(rf"\b(?:{_N}) [a-z]", re.IGNORECASE)
 _MARK = re.compile(r": | (?:are|were) [A-Z]|, [A-Z]|, (?:namely|that is|i\.e\.)| \([A-Z]| [–—] ")
 """What a match of `_COLON` has in it, which is faster to look for."""
 _AGE = re.compile(r", (?:aged )?\d{1,3}(?=,|;| and\b|$)|,? \((?:aged )?\d{1,3}\)")
@@ -102,7 +102,8 @@ def announced_lists(document: Document, sentences: Sequence[Sentence]) -> Iterat
             continue
         if len(part) > 900:
             continue
-        if "," in part and (" and " in part or ";" in part or ":" in part):
+        has_list = "," in part and (" and " in part or ";" in part or ":" in part)
+        if has_list and ("oth " in part or _COUNTED.search(part)):
             yield from _inline(part, start)
         if " and " in part and ("," in part or " minute" in part):
             yield from _told(listed_codes(part), start)
@@ -210,7 +211,7 @@ _AND_SO_MANY = re.compile(r"\b(?:an?|one|two|three|four|five|six|\d+) [a-z]+ and
 
 
 def _inline(part: str, offset: int) -> Iterator[Finding]:
-    for match in _COLON.finditer(part) if _MARK.search(part) and _COUNTED.search(part) else ():
+    for match in _COLON.finditer(part) if _MARK.search(part) else ():
         if match["mark"].strip() in ("–", "—") and match["end"].strip() not in ("–", "—", "."):
             continue
         items = match["items"]

@@ -7,7 +7,9 @@ import itertools
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from numerate.apps.consistency.gates import group_gate
 from numerate.apps.consistency.sentence_windows import sentence_groups
+from numerate.apps.consistency.traits import DATES, NUMERIC_DATE, stems
 from numerate.apps.findings import Finding
 
 if TYPE_CHECKING:
@@ -29,7 +31,6 @@ _AFTER = re.compile(
     rf"(?:the )?{_DAY}(?! (?:the )?(?:\d|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec))"
 )
 _ANY_DAY = re.compile(r"\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)")
-_SHORT_DAYS = tuple(day[:3] for day in _DAYS)
 _ISO = re.compile(r"(?<![\w./:-])([12]\d{3})-(\d{2})-(\d{2})(?![\w/-]|\.\d)")
 _SLASHED = re.compile(r"(?<![\w./-])(\d{1,2})([/.])(\d{1,2})\2((?:19|20)\d\d)(?![\w/-]|\.\d)")
 _BEGIN = re.compile(
@@ -69,13 +70,27 @@ class _Date(NamedTuple):
     is_sure: bool
 
 
+_WEEKDAYS = stems(
+    "monday tuesday wednesday thursday friday saturday sunday mon_ tue_ tues_ wed_ thu_ thur_ thurs_ fri_ sat_ sun_"
+)
+
+
 def date_claims(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
-    """Findings of a text: weekdays first, then the order of dates."""
+    """Findings of a text by paragraphs: weekdays first, then the order of dates, then days later."""
     for group in sentence_groups(text, sentences):
+        yield from _of_dates(text, group)
+        yield from _days_later(text, group)
+
+
+@group_gate(DATES[1] | NUMERIC_DATE)
+def _of_dates(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
+    """Weekdays and the order of dates."""
+    for group in sentence_groups(text, sentences):
+        has_weekdays, has_digits = group.traits & _WEEKDAYS, group.traits & NUMERIC_DATE
         told: list[tuple[_Date, int, tuple[int, int]]] = []
         for sentence in group:
-            has_weekday = "day" in sentence.text or any(map(sentence.text.__contains__, _SHORT_DAYS))
-            if not has_weekday and not _may_have_two(sentence):
+            has_weekday = has_weekdays and sentence.traits & _WEEKDAYS
+            if not has_weekday and not ((has_digits or len(sentence.numerals) > 3) and _may_have_two(sentence)):
                 continue
             dates = _dates(sentence)
             if not dates:
@@ -90,11 +105,10 @@ def date_claims(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
             yield from _order(text, sentence, dates)
         yield from _distances(text, told)
         yield from _over_sentences(text, group)
-        yield from _days_later(text, group)
 
 
 def _may_have_two(sentence: Sentence) -> bool:
-    """Whether a sentence may have two dates, which is cheap to know: each has a digit that was read."""
+    """Whether a sentence may have two dates with a year, which is cheap to know: each has digits that were read."""
     text = sentence.text
     if text.count("-") > 1 or text.count("/") > 1 or text.count(".") > 2:
         return True

@@ -10,8 +10,10 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from numerate.apps.consistency.base import finding_at
+from numerate.apps.consistency.gates import whole_gate
 from numerate.apps.consistency.quantities import COUNT, UNIT, slot
 from numerate.apps.consistency.slips import is_slip
+from numerate.apps.consistency.traits import UNITS, VALUES, stems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -70,17 +72,15 @@ def named_again(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
     """Pairs of numbers of one thing that is named twice; texts of a few pages only."""
     if not 2 <= len(sentences) <= 60:
         return
+    yield from _people(text, sentences)
+    yield from _rated(text, sentences)
+
+
+@whole_gate(stems(" ".join(_STATES)), VALUES[2])
+def _people(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
     low = text.lower()
-    if any(low.count(state) > 1 for state in _STATES):
-        yield from _people(sentences)
-    if any(
-        low.count(word) > 1
-        for word in ("rated ", "nominal ", "design ", "working ", "permitted ", "operating ", "safe ")
-    ):
-        yield from _rated(sentences)
-
-
-def _people(sentences: Sequence[Sentence]) -> Iterator[Finding]:
+    if not any(low.count(state) > 1 for state in _STATES):
+        return
     told: dict[str, list[_Seen]] = {}
     again: dict[str, list[_Seen]] = {}
     for index, sentence in enumerate(sentences):
@@ -118,7 +118,24 @@ def _differs(a: Quantity, b: Quantity) -> bool:
     )
 
 
-def _rated(sentences: Sequence[Sentence]) -> Iterator[Finding]:
+_RATED_CUES = ("rated ", "nominal ", "design ", "working ", "permitted ", "operating ", "safe ")
+
+
+@whole_gate(
+    stems(
+        "rated nominal design working permitted operating gross breaking supply test nameplate usable safe service "
+        "set floor payload axle installed maximum specified"
+    ),
+    stems(
+        "load power voltage pressure capacity speed flow current temperature weight mass area strength thickness "
+        "torque life output limit"
+    ),
+    UNITS[2],
+)
+def _rated(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
+    low = text.lower()
+    if not any(low.count(word) > 1 for word in _RATED_CUES):
+        return
     told: dict[str, list[_Seen]] = {}
     for index, sentence in enumerate(sentences):
         for match in _RATED.finditer(sentence.skeleton) if UNIT in sentence.skeleton else ():

@@ -181,8 +181,6 @@ _PLACES = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "f
 
 def periods(group: list[Sentence], text: str) -> Iterator[Finding]:
     """Quarters and halves of another number of months, or not those of a calendar year that the text names."""
-    low = text.lower()
-    is_fiscal = re.search(r"\b(?:fiscal|financial year|fy ?\d|business year|marketing year)", low) is not None
     told: list[tuple[Quantity, int, int, int]] = []
     for sentence in group:
         for match in _PERIOD.finditer(sentence.text.lower()):
@@ -200,8 +198,12 @@ def periods(group: list[Sentence], text: str) -> Iterator[Finding]:
                     yield finding_at("ordinal", number, message, probability=0.85)
                 continue
             told.append((number, place, begin, length))
+    if not told:
+        return
+    low = text.lower()
+    is_fiscal = re.search(r"\b(?:fiscal|financial year|fy ?\d|business year|marketing year)", low) is not None
     shifts = {(begin - (place - 1) * length) % 12 for _, place, begin, length in told}
-    if not told or is_fiscal or ("calendar" not in low and (len(shifts) < 2 or 0 not in shifts)):
+    if is_fiscal or ("calendar" not in low and (len(shifts) < 2 or 0 not in shifts)):
         return
     for number, place, begin, length in told:
         if (begin - (place - 1) * length) % 12:
