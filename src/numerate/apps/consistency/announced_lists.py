@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["announced_lists"]
 
+MOST_LINES = 1_000
+"""Lines behind a line with a count in which the items of its list are counted."""
 _WORDS = {
     word: index
     for index, word in enumerate(
@@ -93,7 +95,7 @@ def announced_lists(document: Document, sentences: Sequence[Sentence]) -> Iterat
     text = document.text
     if _LINES.search(text):
         yield from _lines(text)
-    yield from _told(enumerations(text), 0)
+    yield from _told(enumerations(text, sentences), 0)
     if "(2)" in text or "(b)" in text or "(ii)" in text:
         yield from _told(numbered_points(text), 0)
     for sentence in sentences:
@@ -161,7 +163,7 @@ def _lines(text: str) -> Iterator[Finding]:
         lead = match.string[max(0, match.start() - 30) : match.end("noun")]
         if _LOOSE.search(_TO_EACH.sub("", lead[:-1])) and _LOOSE.search(_TO_EACH.sub("", lead)):
             continue
-        said, real = _number(match["n"]), _items_behind([each for _, each in lines[index + 1 :]])
+        said, real = _number(match["n"]), _items_behind([each for _, each in lines[index + 1 : index + MOST_LINES]])
         if real < 2 or real == said or abs(real - said) > 3:
             continue
         others = [_number(each) for each in re.findall(rf"\b({'|'.join(_WORDS)}|1[0-9]|[2-9])\b", stripped.lower())]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import itertools
 import re
+from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
 from numerate.apps.consistency.gates import group_gate
@@ -201,6 +202,7 @@ def _over_sentences(text: str, group: Sequence[Sentence]) -> Iterator[Finding]:
 
 
 _WEEKDAY = "|".join(_DAYS)
+_ONE_DAY = re.compile(rf"\b(?:{_WEEKDAY})\b")
 _LATER = re.compile(
     r"\b(?:(?P<n>two|three|four|five|six) days (?:later|after(?:wards)?)|the (?:next|following) day"
     r"|the day after|a day later)"
@@ -217,13 +219,16 @@ def _days_later(text: str, group: Sequence[Sentence]) -> Iterator[Finding]:
     begin = max(text.rfind("\n\n", max(0, start - 200), start), start - 200, 0)
     if text.find(" day", begin, end) < 0:
         return
-    for match in _LATER.finditer(text, begin, end):
-        days = [*re.finditer(rf"\b(?:{_WEEKDAY})\b", text[begin : match.start()])]
-        if not days:
+    found = [*_LATER.finditer(text, begin, end)]
+    days = [*_ONE_DAY.finditer(text, begin, end)] if found else []
+    ends = [each.end() for each in days]
+    for match in found:
+        at = bisect_right(ends, match.start())
+        if not at:
             continue
-        one, other = _DAYS.index(days[-1][0]), _DAYS.index(match["w"])
-        if (one + _COUNTS.get(match["n"] or "", 1) - other) % 7:
-            yield _finding(text, match.span("w"), f"this is not {match[0].split(',')[0]} {days[-1][0]}")
+        day = days[at - 1][0]
+        if (_DAYS.index(day) + _COUNTS.get(match["n"] or "", 1) - _DAYS.index(match["w"])) % 7:
+            yield _finding(text, match.span("w"), f"this is not {match[0].split(',')[0]} {day}")
 
 
 def _finding(text: str, span: tuple[int, int], reason: str) -> Finding:
