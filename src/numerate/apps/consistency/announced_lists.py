@@ -141,7 +141,9 @@ def _lines(text: str) -> Iterator[Finding]:
         lines.append((at, line))
         at += len(line) + 1
     for index, (start, line) in enumerate(lines):
-        stripped = _ASIDE.sub(lambda each: " " * len(each[0]), line.rstrip())
+        stripped = line.rstrip()
+        if stripped.endswith("):"):
+            stripped = _ASIDE.sub(lambda each: " " * len(each[0]), stripped)
         if stripped.endswith("  :"):
             inner = _INNER.search(line)
             stripped = stripped if inner is None else line[: inner.end("n") + len(inner["noun"])] + ":"
@@ -154,6 +156,9 @@ def _lines(text: str) -> Iterator[Finding]:
             stripped = line.rstrip().rstrip(".)") + ":"
         if not stripped.endswith(":") or _ITEM.match(line):
             continue
+        real = _items_behind(lines[at][1] for at in range(index + 1, min(index + MOST_LINES, len(lines))))
+        if real < 2:
+            continue
         match = _LEAD.search(stripped[stripped.rfind(". ") + 1 :])
         if match is None or (is_head and match["gap"]) or _FOR_PEOPLE.search(stripped):
             continue
@@ -163,8 +168,8 @@ def _lines(text: str) -> Iterator[Finding]:
         lead = match.string[max(0, match.start() - 30) : match.end("noun")]
         if _LOOSE.search(_TO_EACH.sub("", lead[:-1])) and _LOOSE.search(_TO_EACH.sub("", lead)):
             continue
-        said, real = _number(match["n"]), _items_behind([each for _, each in lines[index + 1 : index + MOST_LINES]])
-        if real < 2 or real == said or abs(real - said) > 3:
+        said = _number(match["n"])
+        if real == said or abs(real - said) > 3:
             continue
         others = [_number(each) for each in re.findall(rf"\b({'|'.join(_WORDS)}|1[0-9]|[2-9])\b", stripped.lower())]
         if real in others:
@@ -172,7 +177,7 @@ def _lines(text: str) -> Iterator[Finding]:
         yield _finding(match, shift, said, real)
 
 
-def _items_behind(lines: list[str]) -> int:
+def _items_behind(lines: Iterable[str]) -> int:
     """Items of the list that begins within two lines; those that are further in belong to one of them."""
     count, blank, indent, kind = 0, 0, None, ""
     for line in lines:

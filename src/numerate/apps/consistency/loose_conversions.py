@@ -55,6 +55,8 @@ def loose_conversions(sentence: Sentence) -> Iterator[Finding]:
 @paragraph_gate(stems("that this_ which_ it"), UNITS[2])
 def told_conversions(paragraph: Paragraph) -> Iterator[Finding]:
     """The same with the second in the next sentence: `The trail is 42 km long. That is about 26 miles`."""
+    if len({each.unit for each in paragraph.whole.numerals} - {None}) < 2:
+        return
     for one, other in itertools.pairwise(paragraph.values):
         is_next = one.group == other.group == "unit" and paragraph.place(other) - paragraph.place(one) == 1
         if is_next and _THAT.fullmatch(paragraph.upto(other)) and _are_two_systems(one, other):

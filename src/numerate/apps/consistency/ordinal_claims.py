@@ -203,8 +203,9 @@ _RANKED = re.compile(
 def _beyond(sentence: Sentence) -> Iterator[Finding]:
     """`ended 14th in a league of 12 teams`: a place that the field does not have."""
     words = sentence.skeleton
-    fields, places = [*_FIELD.finditer(words)], [*_RANKED.finditer(words)]
-    if len(fields) != 1 or len(places) != 1:
+    fields = [*_FIELD.finditer(words)]
+    places = [*_RANKED.finditer(words)] if len(fields) == 1 else []
+    if len(places) != 1:
         return
     c, n = sentence.get(fields[0], "c" if fields[0]["c"] else "e"), sentence.get(places[0], "n")
     if (

@@ -86,11 +86,12 @@ _PLACED = re.compile(
 def faster_ones(group: list[Sentence]) -> Iterator[Finding]:
     """A place that does not follow the number of those who were better."""
     for index, sentence in enumerate(group):
-        if not any(cue in sentence.text for cue in FASTER):
+        text = sentence.text
+        if not any(map(text.__contains__, FASTER)):
             continue
-        claims = [
-            *_ONLY.finditer(sentence.text), *_COUNTED.finditer(sentence.text), *_BEATEN.finditer(sentence.text)
-        ]  # fmt: skip
+        claims = [*_ONLY.finditer(text)] if "nly " in text or "ust " in text else []
+        claims += _COUNTED.finditer(text)
+        claims += _BEATEN.finditer(text) if "nly by " in text or "behind " in text or "after " in text else ()
         if len(claims) != 1:
             continue
         claim = claims[0]
