@@ -10,7 +10,15 @@ from numerate.apps.consistency.base import finding_at, plain
 from numerate.apps.consistency.closed import blur_of
 from numerate.apps.consistency.match_records import line_scores, match_records
 from numerate.apps.consistency.paragraphs import NEEDED, is_explained, slip_bits
-from numerate.apps.consistency.part_lists import are_listed, complements, is_one_noun, of_one_unit
+from numerate.apps.consistency.part_lists import (
+    MOST_PARTS,
+    are_listed,
+    complements,
+    is_one_noun,
+    may_be_sum,
+    may_slip,
+    of_one_unit,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["paragraph_sums"]
 
-MOST_PARTS = 8
 _TIMES = ("h", "min")
 _CUES = (
     "total", "altogether", "overall", "combined", "together", "all told", "came to", "bring", "brought", "remain",
@@ -126,7 +133,7 @@ def paragraph_sums(paragraph: Paragraph) -> Iterator[Finding]:
             best = max(_readings(paragraph, z, fewer), key=lambda each: each[0], default=None)
         if best is None or best[0] < NEEDED:
             continue
-        if not _has_cue(paragraph.lower) and not _may_slip(z, alike):
+        if not _has_cue(paragraph.lower) and not may_slip(z, alike):
             continue
         # `All 48 were unhurt, though two ...`: those are among them.
         is_all = _ALL.fullmatch(paragraph.upto(z)) is not None
@@ -150,7 +157,7 @@ def _readings(
     here = paragraph.place(z)
     before = [each for each in alike if each.end <= z.start and paragraph.place(each) >= here - 2]
     after = [each for each in alike if each.start >= z.end and paragraph.place(each) <= here + 1]
-    is_sum = _may_be_sum(z, before[::-1]) or _may_be_sum(z, after)
+    is_sum = may_be_sum(z, before[::-1]) or may_be_sum(z, after)
     if not is_sum and not any(each.value > z.value for each in before):
         return
     lead, tail = paragraph.lead(z), paragraph.tail(z)
@@ -158,19 +165,6 @@ def _readings(
         yield from _sums(paragraph, z, alike, before, after)
     if (_REST.search(lead) or _REST_BEHIND.match(tail)) and before:
         yield from _rests(paragraph, z, before)
-
-
-def _may_be_sum(z: Quantity, parts: list[Quantity]) -> bool:
-    """Whether a number is near the sum of the first parts, which is cheap to know; most are not."""
-    whole = most = 0.0
-    for index, each in enumerate(parts[:MOST_PARTS]):
-        whole += each.value
-        most = max(most, each.value)
-        if z.value <= most:
-            return False
-        if index and 0.599 < z.value / whole < 1.671:
-            return True
-    return False
 
 
 def _sums(
@@ -274,20 +268,6 @@ def _rests(
 def _is_setting(paragraph: Paragraph, quantity: Quantity) -> bool:
     """Whether a small number tells where or how something was and counts no part: `at the two clinics`."""
     return quantity.value < 13 and quantity.unit is None and _SETTING.search(paragraph.lead(quantity)) is not None
-
-
-def _may_slip(z: Quantity, alike: list[Quantity]) -> bool:
-    """Whether a run of the others adds up to the value but for a slip, which is cheaper to know than their words."""
-    values = [each.value for each in alike]
-    for at in range(len(values) - 1):
-        whole = values[at]
-        for value in values[at + 1 :]:
-            whole += value
-            if whole > 1.67 * z.value:
-                break
-            if whole != z.value and whole > 0.6 * z.value and slip_bits(z, whole):
-                return True
-    return False
 
 
 def _is_owned(lead: str) -> bool:
