@@ -63,9 +63,15 @@ _OTHER_YEAR = re.compile(
 )
 
 
+_CLAIM_CUES = ("anniversary", "birthday", "jubilee", " year")
+
+
 def anniversaries(group: list[Sentence]) -> Iterator[Finding]:
     """`founded in 1985 ... its 30th anniversary in 2005`: with the sentence before or behind it."""
     for index, sentence in enumerate(group):
+        low = sentence.text.lower()
+        if not any(map(low.__contains__, _CLAIM_CUES)):
+            continue
         claims = [*_ANNIVERSARY.finditer(sentence.skeleton)]
         if len(claims) != 1:
             continue

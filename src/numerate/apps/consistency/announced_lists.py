@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["announced_lists"]
 
+MOST_LINES = 1_000
+"""Lines behind a line with a count in which the items of its list are counted."""
 _WORDS = {
     word: index
     for index, word in enumerate(
@@ -66,7 +68,7 @@ _COLON = re.compile(
     r"|\((?:aged )?\d{1,3}\)){6,400}?)(?P<end>\)|[.;!?](?=\s|$)|$| – | — |,(?= (?!and\b"
     r"|aged\b|the [A-Z])[a-z]))",
 )
-_COUNTED = re.compile(rf"\b(?i:{_N}) [a-z]")
+_COUNTED = re.compile(rf"\b(?:{_N}) [a-z]", re.IGNORECASE)
 _MARK = re.compile(r": | (?:are|were) [A-Z]|, [A-Z]|, (?:namely|that is|i\.e\.)| \([A-Z]| [–—] ")
 """What a match of `_COLON` has in it, which is faster to look for."""
 _AGE = re.compile(r", (?:aged )?\d{1,3}(?=,|;| and\b|$)|,? \((?:aged )?\d{1,3}\)")
@@ -93,7 +95,7 @@ def announced_lists(document: Document, sentences: Sequence[Sentence]) -> Iterat
     text = document.text
     if _LINES.search(text):
         yield from _lines(text)
-    yield from _told(enumerations(text), 0)
+    yield from _told(enumerations(text, sentences), 0)
     if "(2)" in text or "(b)" in text or "(ii)" in text:
         yield from _told(numbered_points(text), 0)
     for sentence in sentences:
@@ -102,7 +104,8 @@ def announced_lists(document: Document, sentences: Sequence[Sentence]) -> Iterat
             continue
         if len(part) > 900:
             continue
-        if "," in part and (" and " in part or ";" in part or ":" in part):
+        has_list = "," in part and (" and " in part or ";" in part or ":" in part)
+        if has_list and ("oth " in part or _COUNTED.search(part)):
             yield from _inline(part, start)
         if " and " in part and ("," in part or " minute" in part):
             yield from _told(listed_codes(part), start)
@@ -138,7 +141,9 @@ def _lines(text: str) -> Iterator[Finding]:
         lines.append((at, line))
         at += len(line) + 1
     for index, (start, line) in enumerate(lines):
-        stripped = _ASIDE.sub(lambda each: " " * len(each[0]), line.rstrip())
+        stripped = line.rstrip()
+        if stripped.endswith("):"):
+            stripped = _ASIDE.sub(lambda each: " " * len(each[0]), stripped)
         if stripped.endswith("  :"):
             inner = _INNER.search(line)
             stripped = stripped if inner is None else line[: inner.end("n") + len(inner["noun"])] + ":"
@@ -151,6 +156,9 @@ def _lines(text: str) -> Iterator[Finding]:
             stripped = line.rstrip().rstrip(".)") + ":"
         if not stripped.endswith(":") or _ITEM.match(line):
             continue
+        real = _items_behind(lines[at][1] for at in range(index + 1, min(index + MOST_LINES, len(lines))))
+        if real < 2:
+            continue
         last = stripped[stripped.rfind(". ") + 1 :]
         match = _LEAD.search(last) or _BARE_LEAD.search(last)
         if match is None or (is_head and match["gap"]) or _FOR_PEOPLE.search(stripped):
@@ -161,8 +169,8 @@ def _lines(text: str) -> Iterator[Finding]:
         lead = match.string[max(0, match.start() - 30) : match.end("noun")]
         if _LOOSE.search(_TO_EACH.sub("", lead[:-1])) and _LOOSE.search(_TO_EACH.sub("", lead)):
             continue
-        said, real = _number(match["n"]), _items_behind([each for _, each in lines[index + 1 :]])
-        if real < 2 or real == said or abs(real - said) > 3:
+        said = _number(match["n"])
+        if real == said or abs(real - said) > 3:
             continue
         others = [_number(each) for each in re.findall(rf"\b({'|'.join(_WORDS)}|1[0-9]|[2-9])\b", stripped.lower())]
         if real in others:
@@ -170,7 +178,7 @@ def _lines(text: str) -> Iterator[Finding]:
         yield _finding(match, shift, said, real)
 
 
-def _items_behind(lines: list[str]) -> int:
+def _items_behind(lines: Iterable[str]) -> int:
     """Items of the list that begins within two lines; those that are further in belong to one of them."""
     count, blank, indent, kind = 0, 0, None, ""
     for line in lines:
@@ -211,7 +219,7 @@ _AND_SO_MANY = re.compile(r"\b(?:an?|one|two|three|four|five|six|\d+) [a-z]+ and
 
 
 def _inline(part: str, offset: int) -> Iterator[Finding]:
-    for match in _COLON.finditer(part) if _MARK.search(part) and _COUNTED.search(part) else ():
+    for match in _COLON.finditer(part) if _MARK.search(part) else ():
         if match["mark"].strip() in ("–", "—") and match["end"].strip() not in ("–", "—", "."):
             continue
         items = match["items"]

@@ -80,6 +80,7 @@ class Averages(Rule):
     title = "average"
     help = "An average does not fit the numbers that it is said to be the average of."
     least = 3
+    least_of_paragraph = 3
 
     def wants(self, tally: Tally, text: str) -> bool:
         """Three values and a word for their average, or a period or thing for each."""
@@ -198,10 +199,12 @@ class ListCounts(Rule):
         text = sentence.text
         if not any(map(text.__contains__, (": ", " : ", "(", " are ", " were ", ", "))):
             return
+        if not any(each.kind not in _NO_COUNTS and 2 <= each.value <= 12 for each in sentence.numerals):
+            return
         for match in _YEARS.finditer(sentence.skeleton) if len(sentence.quantities) > 2 else ():
             years = len(sentence.within(match["years"]))
             yield from _counted(sentence, match, {years})
-        found = [*_COLON.finditer(sentence.skeleton)]
+        found = [*_COLON.finditer(sentence.skeleton)] if ":" in text or " are " in text or " were " in text else []
         if not found and " and " in text:
             found = [*_NAMED.finditer(sentence.skeleton)]
         for match in found:
@@ -237,6 +240,7 @@ class ListCounts(Rule):
         yield from announced_lists(document, sentences)
 
 
+_NO_COUNTS = ("year", "date", "time", "ordinal", "percent", "money")
 _PART_OF = re.compile(r"\bof (?:(?:its|the|his|her|their|all|these|those) )?$")
 
 

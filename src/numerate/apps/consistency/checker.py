@@ -12,7 +12,6 @@ from numerate.apps.consistency.excuses import is_excused
 from numerate.apps.consistency.joined_sentences import JOINED_RULES, joined_sentences
 from numerate.apps.consistency.paragraphs import is_told_elsewhere, paragraphs_of
 from numerate.apps.consistency.quantities import Sentence
-from numerate.apps.consistency.tally import tally_of
 from numerate.reading import make_reader
 
 if TYPE_CHECKING:
@@ -74,8 +73,9 @@ class ConsistencyChecker:
         yield from found
         told = {span for each in found for span in _numbers_of(each)}
         for paragraph in paragraphs:
+            values = paragraph.tally.values
             for rule in self._paragraph_rules:
-                for each in rule.paragraph(paragraph):
+                for each in rule.paragraph(paragraph) if rule.least_of_paragraph <= values else ():
                     # Of numbers that do not fit each other, one is reported.
                     if not told.intersection(_numbers_of(each)) and not is_excused(each, document.text, paragraphs):
                         told.update(_numbers_of(each))
@@ -89,14 +89,14 @@ class ConsistencyChecker:
         for rule in self._whole_rules:
             yield from rule.whole(document, sentences)
         for sentence in joined_sentences(sentences):
-            tally = tally_of(sentence.numerals)
+            tally = sentence.tally
             for name in JOINED_RULES:
                 rule = self.rules.get(name)
                 if rule is not None and rule.wants(tally, sentence.text):
                     yield from rule.sentence(sentence)
 
     def _of_sentence(self, sentence: Sentence) -> Iterator[Finding]:
-        tally, text = tally_of(sentence.numerals), sentence.text
+        tally, text = sentence.tally, sentence.text
         if not tally.values and tally.times < 2 and not tally.late and ":" not in text:
             return  # a lone year: most sentences
         for wants, findings in self._by_values[min(tally.values, 4)]:

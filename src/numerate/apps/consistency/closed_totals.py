@@ -55,8 +55,6 @@ def closed_total(sentence: Sentence) -> Iterator[Finding]:
     values = values_of(sentence)
     if not 3 <= len(values) <= 8:
         return
-    begin = sentence.skeleton.find("\ue100") - 1
-    is_apart = _NOT_PARTS.search(sentence.skeleton, max(0, begin)) is not None
     total = max(values, key=lambda each: each.value)
     parts = [each for each in values if each is not total]
     if total is not values[-1] or any(each.hedge or each.value <= 0 for each in values):
@@ -76,6 +74,8 @@ def closed_total(sentence: Sentence) -> Iterator[Finding]:
     slack = blur_of(total) + 1.7 * math.sqrt(sum(blur_of(each) ** 2 for each in parts))
     if abs(whole - total.value) <= slack or not 0.8 < total.value / whole < 1.25 or _some_add_up(parts, total, slack):
         return
+    begin = sentence.skeleton.find("\ue100") - 1
+    is_apart = _NOT_PARTS.search(sentence.skeleton, max(0, begin)) is not None
     if is_apart and not is_typo(total, whole):
         return
     terms = " + ".join(plain(each.value) for each in parts)

@@ -46,6 +46,7 @@ _LINK = re.compile(
 )
 _OPEN_LIST = re.compile(rf"{one(ANY)}[ -]?(?:–|—|-|to|by|x|×|and|or|,)[ -]?$")
 _DIFFERENT_UNITS = {"rpm", "hp", "bbl", "nmi", "kn", "atm", "au", "ly"}
+_BRACKET_FIGURE = re.compile(r" \(\$?\d|\d \([a-z]", re.IGNORECASE)
 _FIGURES = re.compile(
     r"(?:teen|ty|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|hundred|thousand"
     r"|million) \(\$?\d[\d,.]*\)"
@@ -66,13 +67,14 @@ class Conversion(Rule):
     title = "conversion"
     help = "A quantity is given in two units, and the two values do not agree."
     least = 2
+    least_of_paragraph = 2
 
     def wants(self, tally: Tally, text: str) -> bool:
         """Two quantities with units, or two amounts of money."""
         return (
             tally.units > 1
             or tally.money > 1
-            or (" (" in text and _FIGURES.search(text) is not None)
+            or (_BRACKET_FIGURE.search(text) is not None and _FIGURES.search(text) is not None)
             or ("/" in text and FRACTION.search(text) is not None)
             or (tally.units > 0 and any(map(text.__contains__, BARE)))
         )

@@ -5,9 +5,12 @@ from __future__ import annotations
 import datetime
 import itertools
 import re
+from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
+from numerate.apps.consistency.gates import group_gate
 from numerate.apps.consistency.sentence_windows import sentence_groups
+from numerate.apps.consistency.traits import DATES, NUMERIC_DATE, stems
 from numerate.apps.findings import Finding
 
 if TYPE_CHECKING:
@@ -29,7 +32,6 @@ _AFTER = re.compile(
     rf"(?:the )?{_DAY}(?! (?:the )?(?:\d|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec))"
 )
 _ANY_DAY = re.compile(r"\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)")
-_SHORT_DAYS = tuple(day[:3] for day in _DAYS)
 _ISO = re.compile(r"(?<![\w./:-])([12]\d{3})-(\d{2})-(\d{2})(?![\w/-]|\.\d)")
 _SLASHED = re.compile(r"(?<![\w./-])(\d{1,2})([/.])(\d{1,2})\2((?:19|20)\d\d)(?![\w/-]|\.\d)")
 _BEGIN = re.compile(
@@ -69,13 +71,27 @@ class _Date(NamedTuple):
     is_sure: bool
 
 
+_WEEKDAYS = stems(
+    "monday tuesday wednesday thursday friday saturday sunday mon_ tue_ tues_ wed_ thu_ thur_ thurs_ fri_ sat_ sun_"
+)
+
+
 def date_claims(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
-    """Findings of a text: weekdays first, then the order of dates."""
+    """Findings of a text by paragraphs: weekdays first, then the order of dates, then days later."""
     for group in sentence_groups(text, sentences):
+        yield from _of_dates(text, group)
+        yield from _days_later(text, group)
+
+
+@group_gate(DATES[1] | NUMERIC_DATE)
+def _of_dates(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
+    """Weekdays and the order of dates."""
+    for group in sentence_groups(text, sentences):
+        has_weekdays, has_digits = group.traits & _WEEKDAYS, group.traits & NUMERIC_DATE
         told: list[tuple[_Date, int, tuple[int, int]]] = []
         for sentence in group:
-            has_weekday = "day" in sentence.text or any(map(sentence.text.__contains__, _SHORT_DAYS))
-            if not has_weekday and not _may_have_two(sentence):
+            has_weekday = has_weekdays and sentence.traits & _WEEKDAYS
+            if not has_weekday and not ((has_digits or len(sentence.numerals) > 3) and _may_have_two(sentence)):
                 continue
             dates = _dates(sentence)
             if not dates:
@@ -90,11 +106,10 @@ def date_claims(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
             yield from _order(text, sentence, dates)
         yield from _distances(text, told)
         yield from _over_sentences(text, group)
-        yield from _days_later(text, group)
 
 
 def _may_have_two(sentence: Sentence) -> bool:
-    """Whether a sentence may have two dates, which is cheap to know: each has a digit that was read."""
+    """Whether a sentence may have two dates with a year, which is cheap to know: each has digits that were read."""
     text = sentence.text
     if text.count("-") > 1 or text.count("/") > 1 or text.count(".") > 2:
         return True
@@ -187,6 +202,7 @@ def _over_sentences(text: str, group: Sequence[Sentence]) -> Iterator[Finding]:
 
 
 _WEEKDAY = "|".join(_DAYS)
+_ONE_DAY = re.compile(rf"\b(?:{_WEEKDAY})\b")
 _LATER = re.compile(
     r"\b(?:(?P<n>two|three|four|five|six) days (?:later|after(?:wards)?)|the (?:next|following) day"
     r"|the day after|a day later)"
@@ -203,13 +219,16 @@ def _days_later(text: str, group: Sequence[Sentence]) -> Iterator[Finding]:
     begin = max(text.rfind("\n\n", max(0, start - 200), start), start - 200, 0)
     if text.find(" day", begin, end) < 0:
         return
-    for match in _LATER.finditer(text, begin, end):
-        days = [*re.finditer(rf"\b(?:{_WEEKDAY})\b", text[begin : match.start()])]
-        if not days:
+    found = [*_LATER.finditer(text, begin, end)]
+    days = [*_ONE_DAY.finditer(text, begin, end)] if found else []
+    ends = [each.end() for each in days]
+    for match in found:
+        at = bisect_right(ends, match.start())
+        if not at:
             continue
-        one, other = _DAYS.index(days[-1][0]), _DAYS.index(match["w"])
-        if (one + _COUNTS.get(match["n"] or "", 1) - other) % 7:
-            yield _finding(text, match.span("w"), f"this is not {match[0].split(',')[0]} {days[-1][0]}")
+        day = days[at - 1][0]
+        if (_DAYS.index(day) + _COUNTS.get(match["n"] or "", 1) - _DAYS.index(match["w"])) % 7:
+            yield _finding(text, match.span("w"), f"this is not {match[0].split(',')[0]} {day}")
 
 
 def _finding(text: str, span: tuple[int, int], reason: str) -> Finding:

@@ -8,17 +8,32 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from numerate.apps.consistency.sentence_windows import sentence_groups
+from numerate.apps.consistency.traits import stems
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+
+    from numerate.apps.consistency.quantities import Sentence
 
 __all__ = ["enumerations", "listed_members"]
 
+MOST_LEAD, MOST_GAP = 40, 120
+"""Characters before and behind the sentences of a paragraph in which a claim may begin and end."""
+MOST_BEHIND = 20_000
+"""Characters behind a claim in which its points are looked for."""
 _N = r"(?P<n>(?i:two|three|four|five|six|seven|eight|nine|ten)|[2-9])"
 _POINT = (
     r"(?:reasons?|causes?|problems?|points?|ways to [a-z]+|recommendations|conditions|questions|aims|objectives"
     r"|objections|grounds|lessons|mistakes|errors|concerns|demands|advantages|drawbacks|explanations|proposals|faults|defects|risks"
     r"|weaknesses|shortcomings|purposes|motives|remarks|complaints|suggestions|requests|wishes|findings|arguments)"
 )
+_POINT_CUES = stems(
+    "reason cause problem point ways_ recommendation condition question aim objective objection ground lesson mistake "
+    "error concern demand advantage drawback explanation proposal fault defect risk weakness shortcoming purpose "
+    "motive remark complaint suggestion request wish finding argument"
+)
+"""What a match of `_POINT` begins with."""
 _CLAIM = re.compile(rf"\b(?P<lead>[a-z]+ )?{_N} (?:[a-z-]+ ){{0,2}}?{_POINT}\b(?P<gap>[^.:;!?]{{0,80}})[.:]\s")
 _LOOSE = re.compile(r"^(?:least|of|first|last|other|than|another|further|next|or|top|about|over|remaining|more)$", re.I)
 _START = r"(?:(?<=[.;:!?] )|(?<=\n)|(?<=, and )|(?<=; and ))"
@@ -63,15 +78,24 @@ _OPEN = re.compile(
 _LAST_YEAR = re.compile(r"\b(?:last|each|every|per) (?:year|month|week|season|summer|winter)\b")
 
 
-def enumerations(text: str) -> Iterator[tuple[re.Match[str], int]]:
+def enumerations(text: str, sentences: Sequence[Sentence]) -> Iterator[tuple[re.Match[str], int]]:
     """Claims of a number of points, and how many points the paragraph goes through."""
     if "irst" not in text and "One " not in text:
         return
-    for match in _CLAIM.finditer(text):
-        if _LOOSE.match((match["lead"] or "").strip()) or " of " in match["gap"][:5]:
-            continue
-        end = text.find("\n\n", match.end())
-        rest = text[match.end() - 2 : end if end > 0 else len(text)]
+    for group in sentence_groups(text, sentences):
+        if group.words & _POINT_CUES:
+            start, end = group[0].offset, group[-1].offset + len(group[-1].text)
+            for match in _CLAIM.finditer(text, max(0, start - MOST_LEAD), end + MOST_GAP):
+                if start <= match.start("n") < end:
+                    yield from _counted(text, match)
+
+
+def _counted(text: str, match: re.Match[str]) -> Iterator[tuple[re.Match[str], int]]:
+    """How many points the text behind a claim goes through, if they are not as many."""
+    if not _LOOSE.match((match["lead"] or "").strip()) and " of " not in match["gap"][:5]:
+        most = match.end() + MOST_BEHIND
+        end = text.find("\n\n", match.end(), most)
+        rest = text[match.end() - 2 : end if end > 0 else most]
         at, count = 0, 0
         for pattern in _MARKS:
             found = pattern.search(rest, at)
@@ -82,7 +106,7 @@ def enumerations(text: str) -> Iterator[tuple[re.Match[str], int]]:
         count += last is not None
         said = _WORDS.get(match["n"].lower()) or int(match["n"])
         if count < 2 or count > said + 2:
-            continue
+            return
         behind = text[end : end + 40].lower() if end > 0 else ""
         is_open = _MORE.search(rest[at:]) or re.search(r"first|second|third|fourth|final|last", behind)
         if count > said or (last is None and said - count < 3 and not is_open and rest[at:].count(". ") < 4):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numerate.apps.consistency.quantities import Quantity, Sentence
 
-__all__ = ["ESTIMATE_CUES", "estimates", "tolerance"]
+__all__ = ["ESTIMATE_CUES", "estimates", "may_have_estimate", "tolerance"]
 
 _VALUE = COUNT + MONEY + UNIT + PERCENT
 _X, _A, _B = (slot(name, _VALUE) for name in "xab")
@@ -72,6 +72,8 @@ _LIMITS = re.compile(
     rf"\b(?:between|from|range[sd]?(?: of| from)?:?|limits(?: of| are)?:?|anything) {_A}(?: ?[–—-] ?"
     rf"| to | and ){_B}|\({_A.replace('<a>', '<e>')}(?: ?[–—-] ?| to ){_B.replace('<b>', '<f>')}\)"
 )
+_PAGE_RANGE = re.compile(r"\d(?:[–—-]{1,2}| to )[1-9]")
+"""What a match of `_PAGES` has in it."""
 ESTIMATE_CUES = (
     "CI",
     "CrI",
@@ -105,11 +107,22 @@ ESTIMATE_CUES = (
 )
 
 
+def may_have_estimate(sentence: Sentence) -> bool:
+    """Whether a sentence may have a finding, which is cheap to know."""
+    return (
+        len(sentence.numerals) > 1
+        and (sentence.tally.values > 1 or _PAGE_RANGE.search(sentence.text) is not None)
+        and any(map(sentence.text.__contains__, ESTIMATE_CUES))
+    )
+
+
 def estimates(sentence: Sentence) -> Iterator[Finding]:
     """All findings of one sentence."""
     text = sentence.text
-    yield from _pages(sentence)
-    if len(sentence.quantities) < 2:
+    if _PAGE_RANGE.search(text):
+        yield from _pages(sentence)
+    values = sentence.tally.values
+    if values < 2 or (values == 2 and " between " not in text) or len(sentence.quantities) < 2:
         return
     words = sentence.skeleton
     if "ci" in words or "interval" in words or "ratio" in words or "(" in words or "[" in words:

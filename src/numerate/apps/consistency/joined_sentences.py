@@ -116,6 +116,8 @@ def of_one_kind(sentence: Sentence) -> Sentence | None:
         ['$5,000', '$3,000', '$2,000']
     """
     numerals = sentence.numerals
+    if len(numerals) < 4:
+        return None
     kinds = Counter((each.kind, each.unit) for each in numerals if each.kind not in _TIMES)
     (most, count), *others = kinds.most_common(2) or [(("", None), 0)]
     if not 2 < count < len(numerals) or any(number > 1 for _, number in others):

@@ -85,7 +85,7 @@ def numbered_points(text: str) -> Iterator[tuple[re.Match[str], int]]:
             if not _OF_OTHERS.match(text, match.end())
         ]
         first = paragraph.start() + marks[0].start()
-        begin = max(text.rfind(". ", 0, first), paragraph.start())
+        begin = max(text.rfind(". ", paragraph.start(), first), paragraph.start())
         ahead = _BEFORE.search(text, begin, first)
         if ahead is not None and not _PART_OF.search(text[max(0, ahead.start() - 16) : ahead.start()]):
             claims.append(ahead)

@@ -98,13 +98,15 @@ def listed_parts(sentence: Sentence) -> Iterator[Finding]:
         return
     total = max(values, key=lambda each: each.value)
     at = values.index(total)
+    if at > 1:
+        return  # parts before the total need a word for it
     parts = [each for each in values if each is not total]
     containers = [each for each in parts if _is_container(sentence, each, len(parts) - 1)]
     if len(containers) == 1 and len(parts) > 2:
         parts.remove(containers[0])
     part_first = at == 1 and _OF_WHOLE.match(sentence.between(values[0], total)) is not None
     if at != 0 and not (part_first or (at == 1 and containers and values[0] is containers[0])):
-        return  # parts before the total need a word for it
+        return
     if len(parts) < 2 or any(each.hedge or each.value <= 0 or each.group in ("ratio", "other") for each in values):
         return
     if any(not each.comparable(total) or each.group != total.group for each in parts):

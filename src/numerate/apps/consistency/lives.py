@@ -7,8 +7,10 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from numerate.apps.consistency.base import finding_at
+from numerate.apps.consistency.gates import group_gate
 from numerate.apps.consistency.quantities import COUNT, DATED, UNIT, YEAR, slot
 from numerate.apps.consistency.sentence_windows import RELATIVE, sentence_groups
+from numerate.apps.consistency.traits import VALUES, stems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -52,6 +54,8 @@ _WAS_THEN = re.compile(
     rf"|(?:\bat the age of|\bat age|\baged|\bwas|\bturned|\bat) {slot('e', COUNT)}(?: years old)?"
     rf"(?: when [a-z ]{{1,40}}?|,)? in {slot('s', YEAR)}(?=[.,;)]|$| (?:she|he|and)\b)"
 )
+_IN_BRACKETS = re.compile(r"\d\s?[–—-][^()]*\d\s?\)")
+"""What the text of a match of `_LIVED` ends with."""
 _OTHER = re.compile(r"\b(?:together with|joint|posthumous\w*|would have|missing|twins?|both)\b")
 _PRONOUN = re.compile(
     r"^[\"“(]?(?:He|She|His|Her|Born|In|On|At|After|By|When|Survived|Until|Having|They|Dr|Mr|Mrs|Ms|Sir|Prof)\b"
@@ -60,20 +64,27 @@ _NAME = re.compile(r"\b[A-ZÀ-Ý][\w’'-]+")
 _YEAR = 365.2425
 
 
+_BEFORE_AGE = frozenset(["of", "age", "aged", "at", "just", "only", "was", "turned", "then", "already"])
+_BEHIND_AGE = re.compile(r"[\s-]*(?:years?)?\s*(?:old|of age)?\s+(?:when|at the time of|on the day)\b", re.IGNORECASE)
+"""What stands before or behind the age in all patterns of ages."""
+
+
+_AGE_CUES = ("died", "dead", "death", " age", "was ", "killed", "passed away", ", at ")
+
+
 class _Life(NamedTuple):
     born: Quantity
     when: Quantity
     age: Quantity
 
 
+@group_gate(stems("born birth b_ ("), stems("die dea age was_ kill pass at_"), VALUES[1])
 def lives(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
     """Ages that cannot be, of paragraphs with one birth, one death and one age at death, or an age in a year."""
-    if "orn" not in text and "irth" not in text and "(" not in text:
-        return
-    if not any(word in text for word in ("died", "dead", "death", " age", "was ", "killed", "passed away", ", at ")):
-        return
     for group in sentence_groups(text, sentences):
-        if not any("orn" in part.text or "irth" in part.text or "(" in part.text for part in group):
+        if not any(map(_has_age, group)) or not any(map(_may_tell_birth, group)):
+            continue
+        if not any(word in text for word in _AGE_CUES):
             continue
         for life in _lives_of(group):
             years, blur = _years(life.born, life.when)
@@ -145,9 +156,19 @@ def _age_then(group: list[Sentence], where: Sentence, birth: Quantity) -> Iterat
             yield _Life(birth, others[0], age)
 
 
+def _may_tell_birth(sentence: Sentence) -> bool:
+    """Whether a sentence may have a match of `_BORN` or `_LIVED`, which is cheap to know."""
+    text = sentence.text
+    if "(" in text and ("b." in text or "*" in text or _IN_BRACKETS.search(text)):
+        return True
+    return "born" in text or "birth" in text or "Born" in text or "Birth" in text or "BORN" in text
+
+
 def _births(sentence: Sentence) -> Iterator[Quantity]:
     text = sentence.text
     if "orn" not in text and "irth" not in text and "(" not in text:
+        return
+    if not _may_tell_birth(sentence):
         return
     words = sentence.skeleton
     for match in _BORN.finditer(words) if any(map(words.__contains__, ("born", "birth", "b.", "*"))) else ():
@@ -155,6 +176,17 @@ def _births(sentence: Sentence) -> Iterator[Quantity]:
             yield sentence.get(match, "t" if match["t"] else "u")
     for match in _LIVED.finditer(words):
         yield sentence.get(match, "a")
+
+
+def _has_age(sentence: Sentence) -> bool:
+    """Whether a sentence may have an age, which is cheap to know: by its size and by the words beside it."""
+    text, offset = sentence.text, sentence.offset
+    for each in sentence.numerals if sentence.tally.values else ():
+        if 2 < each.value < 125 and each.unit in (None, "year"):
+            before = text[max(0, each.start - offset - 9) : each.start - offset].lower().split()
+            if (before and before[-1] in _BEFORE_AGE) or _BEHIND_AGE.match(text, each.end - offset):
+                return True
+    return False
 
 
 def _is_age(quantity: Quantity) -> bool:

@@ -10,7 +10,9 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain, written_like
+from numerate.apps.consistency.gates import paragraph_gate
 from numerate.apps.consistency.paragraphs import NEEDED, slip_bits
+from numerate.apps.consistency.traits import UNITS, stems
 from numerate.numerals.unit_factors import converted, dimension_name, system_of
 
 if TYPE_CHECKING:
@@ -50,11 +52,14 @@ def loose_conversions(sentence: Sentence) -> Iterator[Finding]:
             yield from _compared(one, other, words)
 
 
+@paragraph_gate(stems("that this_ which_ it"), UNITS[2])
 def told_conversions(paragraph: Paragraph) -> Iterator[Finding]:
     """The same with the second in the next sentence: `The trail is 42 km long. That is about 26 miles`."""
+    if len({each.unit for each in paragraph.whole.numerals} - {None}) < 2:
+        return
     for one, other in itertools.pairwise(paragraph.values):
-        is_next = paragraph.place(other) - paragraph.place(one) == 1 and _THAT.fullmatch(paragraph.upto(other))
-        if is_next and _are_two_systems(one, other):
+        is_next = one.group == other.group == "unit" and paragraph.place(other) - paragraph.place(one) == 1
+        if is_next and _THAT.fullmatch(paragraph.upto(other)) and _are_two_systems(one, other):
             yield from _compared(one, other, " is ", 6.0)
 
 

@@ -9,8 +9,10 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, written_like
+from numerate.apps.consistency.gates import group_gate
 from numerate.apps.consistency.quantities import COUNT, MONEY, PERCENT, UNIT, slot
 from numerate.apps.consistency.sentence_windows import windows_of
+from numerate.apps.consistency.traits import VALUES, stems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -104,6 +106,12 @@ _CUES = (
     "drop",
     "gain",
 )
+_CLAIM_CUES = stems(
+    "margin majority lead gap difference clearance spread shortfall surplus deficit advantage head overspend "
+    "underspend excess discrepancy play allowance overlap saving profit loss gain drop ascent rise won_ win_ wins_ "
+    "winning lost_ losing prevail victor beaten led_ ahead behind short trail shy over_ under_ clear adrift apart"
+)
+"""What a match of one of the claims has in it."""
 _OPEN = re.compile(
     r"\b(?:per cent of|each|per|averag\w*|half-time|halftime|quarter|previous\w*|last year"
     r"|year earlier|earlier|record|on average|odds"
@@ -121,11 +129,14 @@ _BETWEEN_TWO = re.compile(
 )
 
 
+@group_gate(_CLAIM_CUES | stems("point goal run"), VALUES[3])
 def margins(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
     """Claims of a difference with exactly two values of its kind before them, in one or two sentences."""
     if sum(len(each.numerals) for each in sentences) < 3:
         return
     for window in windows_of(text, sentences, _CUES, 2):
+        if sum(part.tally.values for part in window) < 3:
+            continue
         values = sum(each.kind not in ("year", "date", "time", "ordinal") for part in window for each in part.numerals)
         if values < 3:
             continue
@@ -133,7 +144,8 @@ def margins(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
             yield from _score(window)
         if not any(word in window[-1].text for word in _CUES):
             continue
-        yield from _margin(window[-1:]) if _count(window[-1]) >= 3 else _margin(window)
+        if window[-1].traits & _CLAIM_CUES:
+            yield from _margin(window[-1:]) if _count(window[-1]) >= 3 else _margin(window)
 
 
 def _count(sentence: Sentence) -> int:

@@ -6,7 +6,9 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
+from numerate.apps.consistency.gates import paragraph_gate
 from numerate.apps.consistency.paragraphs import slip_bits
+from numerate.apps.consistency.traits import VALUES, stems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,6 +44,7 @@ _PLAYED_BEHIND = re.compile(
 )
 
 
+@paragraph_gate(stems("won_ winning"), stems("lost drew draw los tied"), VALUES[3])
 def match_records(paragraph: Paragraph) -> Iterator[Finding]:
     """Matches played, won, drawn and lost: `played 22, won 13, drawn 4, lost 7`."""
     for record in (_PLAYED, _PLAYED_BEHIND):

@@ -10,8 +10,10 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from numerate.apps.consistency.base import finding_at
+from numerate.apps.consistency.gates import whole_gate
 from numerate.apps.consistency.quantities import COUNT, UNIT, slot
 from numerate.apps.consistency.slips import is_slip
+from numerate.apps.consistency.traits import UNITS, VALUES, stems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -89,18 +91,12 @@ def named_again(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
     """Pairs of numbers of one thing that is named twice; texts of a few pages only."""
     if len(sentences) > 60:
         return
-    low = text.lower()
-    if _ALL_NUMBER.search(low):
+    if _ALL_NUMBER.search(text.lower()):
         yield from _all_of(text, sentences)
     if len(sentences) < 2:
         return
-    if any(low.count(state) > 1 for state in _STATES):
-        yield from _people(sentences)
-    if any(
-        low.count(word) > 1
-        for word in ("rated ", "nominal ", "design ", "working ", "permitted ", "operating ", "safe ")
-    ):
-        yield from _rated(sentences)
+    yield from _people(text, sentences)
+    yield from _rated(text, sentences)
 
 
 def _all_of(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
@@ -125,7 +121,11 @@ def _all_of(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
             yield _finding(a, b, probability=0.86)
 
 
-def _people(sentences: Sequence[Sentence]) -> Iterator[Finding]:
+@whole_gate(stems(" ".join(_STATES)), VALUES[2])
+def _people(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
+    low = text.lower()
+    if not any(low.count(state) > 1 for state in _STATES):
+        return
     told: dict[str, list[_Seen]] = {}
     again: dict[str, list[_Seen]] = {}
     for index, sentence in enumerate(sentences):
@@ -163,7 +163,24 @@ def _differs(a: Quantity, b: Quantity) -> bool:
     )
 
 
-def _rated(sentences: Sequence[Sentence]) -> Iterator[Finding]:
+_RATED_CUES = ("rated ", "nominal ", "design ", "working ", "permitted ", "operating ", "safe ")
+
+
+@whole_gate(
+    stems(
+        "rated nominal design working permitted operating gross breaking supply test nameplate usable safe service "
+        "set floor payload axle installed maximum specified"
+    ),
+    stems(
+        "load power voltage pressure capacity speed flow current temperature weight mass area strength thickness "
+        "torque life output limit"
+    ),
+    UNITS[2],
+)
+def _rated(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
+    low = text.lower()
+    if not any(low.count(word) > 1 for word in _RATED_CUES):
+        return
     told: dict[str, list[_Seen]] = {}
     for index, sentence in enumerate(sentences):
         for match in _RATED.finditer(sentence.skeleton) if UNIT in sentence.skeleton else ():

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.anniversaries import ANNUAL, anniversaries, editions
 from numerate.apps.consistency.base import finding_at
+from numerate.apps.consistency.gates import group_gate
 from numerate.apps.consistency.placings import FASTER, STANDINGS, faster_ones, periods, standings
 from numerate.apps.consistency.quantities import COUNT, ORDINAL, YEAR, one, slot
-from numerate.apps.consistency.sentence_windows import sentence_groups
+from numerate.apps.consistency.sentence_windows import SentenceGroup, sentence_groups
+from numerate.apps.consistency.traits import ORDINALS, stems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -63,14 +65,20 @@ _THINGS = frozenset([
 ])  # fmt: skip
 
 
+_THING_CUES = stems("_ ".join(_THINGS) + "_")
+
+
 def ordinal_claims(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
     """Findings of a text, by paragraphs with an ordinal."""
     if " points" in text or " pts" in text:
         for sentence in sentences:
             if " p" in sentence.text and any(cue in sentence.text for cue in STANDINGS):
                 yield from standings(sentence)
-    if not any(map(_has_ordinal, sentences)):
-        return
+    yield from _by_paragraphs(text, sentences)
+
+
+@group_gate(ORDINALS[1])
+def _by_paragraphs(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
     for group in sentence_groups(text, sentences):
         those = [each for each in group if _has_ordinal(each)]
         if not those:
@@ -82,7 +90,7 @@ def ordinal_claims(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding
                 yield from _of_fewer(sentence)
             if any(map(sentence.text.__contains__, (" of ", "among ", "mong the", "Of "))):
                 yield from _beyond(sentence)
-        joined = " ".join(part.text for part in group)
+        joined = group.text
         if any(cue in joined for cue in FASTER):
             yield from faster_ones(group)
         if " quarter" in joined or " half" in joined:
@@ -91,13 +99,16 @@ def ordinal_claims(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding
             yield from _centuries(group)
         if "anniversary" in joined or " year" in joined or "birthday" in joined or "jubilee" in joined:
             yield from anniversaries(group)
-        lower = joined.lower()
-        if any(map(lower.__contains__, _YEARLY)) and ANNUAL.search(lower):
-            yield from editions(group, lower)
+        if group.words & _YEARLY:
+            lower = " ".join(part.text for part in group).lower()
+            if ANNUAL.search(lower):
+                yield from editions(group, lower)
 
 
-_YEARLY = ("annual", "every ", "each ", "yearly", "once a year", "without ")
+_YEARLY = stems("annual every_ each_ yearly once_ without_")
 """What a match of `ANNUAL` has in it."""
+_OF_BEHIND = re.compile(r"\s+(?:out\s+)?of\s")
+"""What stands behind the ordinal in a match of `_OF`."""
 _OF = re.compile(rf"{one(ORDINAL)} (?:out )?of ")
 
 
@@ -142,6 +153,9 @@ _AHEAD = re.compile(r" (?:and|or|in the|who|which|,)? ?(?:ahead|\d)")
 
 
 def _of_fewer(sentence: Sentence) -> Iterator[Finding]:
+    text, offset = sentence.text, sentence.offset
+    if not any(_OF_BEHIND.match(text, each.end - offset) for each in sentence.numerals):
+        return
     for match in _OF_FEWER.finditer(sentence.skeleton) if _OF.search(sentence.skeleton) else ():
         n, c = sentence.get(match, "n"), sentence.get(match, "c")
         if (
@@ -189,8 +203,9 @@ _RANKED = re.compile(
 def _beyond(sentence: Sentence) -> Iterator[Finding]:
     """`ended 14th in a league of 12 teams`: a place that the field does not have."""
     words = sentence.skeleton
-    fields, places = [*_FIELD.finditer(words)], [*_RANKED.finditer(words)]
-    if len(fields) != 1 or len(places) != 1:
+    fields = [*_FIELD.finditer(words)]
+    places = [*_RANKED.finditer(words)] if len(fields) == 1 else []
+    if len(places) != 1:
         return
     c, n = sentence.get(fields[0], "c" if fields[0]["c"] else "e"), sentence.get(places[0], "n")
     if (
@@ -240,9 +255,11 @@ def _century(year: float) -> set[int]:
     return {(number - 1) // 100 + 1, number // 100 + 1}
 
 
-def _centuries(group: list[Sentence]) -> Iterator[Finding]:
+def _centuries(group: SentenceGroup) -> Iterator[Finding]:
     built: list[tuple[Sentence, Quantity]] = []
     for sentence in group:
+        if "century" not in sentence.text.lower():
+            continue
         words = sentence.skeleton
         if "century" in words and not re.search(r"\bb\.?c", words):
             for match in (*_CENTURY_OF.finditer(words), *_OF_CENTURY.finditer(words)):
@@ -250,7 +267,10 @@ def _centuries(group: list[Sentence]) -> Iterator[Finding]:
                 if n.value not in _century(y.value) and 8 <= n.value <= 21:
                     yield _century_finding(n, y)
             yield from _years_of_century(sentence)
-        built += [(sentence, sentence.get(match, "y")) for match in _BUILT.finditer(words)]
+    if not group.words & _THING_CUES:
+        return
+    for sentence in group:
+        built += [(sentence, sentence.get(match, "y")) for match in _BUILT.finditer(sentence.skeleton)]
     if len({each.value for _, each in built}) != 1:
         return
     where, year = built[0]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from numerate.apps.consistency.base import finding_at, plain
 from numerate.apps.consistency.closed import blur_of
 from numerate.apps.consistency.paragraphs import NEEDED, slip_bits
-from numerate.apps.consistency.told_factors import CLAUSE, RELATED, STEMS, told_factors
+from numerate.apps.consistency.told_factors import CLAUSE, RELATED, told_factors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,8 +70,7 @@ def paragraph_changes(paragraph: Paragraph) -> Iterator[Finding]:
         yield from _points(paragraph, percents)
     if percents and (_WORD.search(paragraph.lower) or _MORE.search(paragraph.lower)):
         yield from _percents(paragraph, percents)
-    if any(map(paragraph.lower.__contains__, STEMS)):
-        yield from told_factors(paragraph)
+    yield from told_factors(paragraph)
 
 
 def _points(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding]:

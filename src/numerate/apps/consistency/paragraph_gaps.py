@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
+from bisect import bisect_left, bisect_right
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -84,26 +85,30 @@ _APART = re.compile(
 )
 _MODAL = re.compile(r"\b(?:if|would|could|should|might)\b")
 _STEMS = (
-    "differ", "gap", "drop", "fall", "fell", "rise", "rose", "ris", "crease", "gain", "los", "climb", "cent", "margin",
-    "lead", "sav", "short", "surplus", "defici", "over", "more", "less", "few", "extra", "er ", "apart", "ahead",
-    "behind", "down", " up", "left", "leav", "so ", "thus", "giv", "mak", "mean", "used", "burn", "drove", "took",
-    "take", "last", "after", "for ", "later", "between", "junior", "senior", "sumption", "above", "below",
-    "those ", "these ", " by ", " years",
+    "er ", "for ", "last", "more", "differ", "gap", "drop", "fall", "fell", "rise", "rose", "ris", "crease", "gain",
+    "los", "climb", "cent", "margin", "lead", "sav", "short", "surplus", "defici", "over", "less", "few", "extra",
+    "apart", "ahead", "behind", "down", " up", "left", "leav", "so ", "thus", "giv", "mak", "mean", "used", "burn",
+    "drove", "took", "take", "after", "later", "between", "junior", "senior", "sumption", "above", "below", "those ",
+    "these ", " by ", " years",
 )  # fmt: skip
 
 
 def paragraph_gaps(paragraph: Paragraph) -> Iterator[Finding]:
     """Differences, durations and ages that are not what lies between their two values."""
     tally = paragraph.tally
-    if tally.values < 1 or tally.values + tally.times < 3 or not any(map(paragraph.lower.__contains__, _STEMS)):
+    if tally.values < 3 and not (tally.units and tally.times > 1):
         return
-    for d in paragraph.values:
+    if tally.values + tally.times < 3 or not any(map(paragraph.lower.__contains__, _STEMS)):
+        return
+    places = [paragraph.place(each) for each in paragraph.values]
+    for d, here in zip(paragraph.values, places, strict=True):
         if d.unit in DAYS and tally.times > 1 and d.hedge in ("", "under"):
             yield from date_gaps(paragraph, d)
         if d.group not in ("plain", "unit", "money") or d.hedge or d.value <= 0:
             continue
         if tally.values > 2:
-            yield from _values(paragraph, d)
+            near = paragraph.values[bisect_left(places, here - 2) : bisect_right(places, here)]
+            yield from _values(paragraph, d, near)
         if d.unit == "year" and tally.times > 1:
             yield from year_gaps(paragraph, d)
         if d.unit in ("h", "min") and tally.times > 1:
@@ -120,14 +125,12 @@ def _cue_bits(paragraph: Paragraph, d: Quantity) -> float:
     return BACK if d.unit is not None and _BACK.search(lead) else 0.0
 
 
-def _values(paragraph: Paragraph, d: Quantity) -> Iterator[Finding]:
+def _values(paragraph: Paragraph, d: Quantity, near: list[Quantity]) -> Iterator[Finding]:
     """Two values of the kind of `d` in its sentence or one of the two before it; numbers are compared before words."""
+    pool = [each for each in near if each is not d and _is_kin(each, d)] if len(near) > 2 else []
+    if len(pool) < 2:
+        return
     here = paragraph.place(d)
-    pool = [
-        each
-        for each in paragraph.values
-        if each is not d and _is_kin(each, d) and here - 2 <= paragraph.place(each) <= here
-    ]
     if any(each.unit != d.unit and each.unit is not None for each in pool):
         pool = [_in_unit(each, d) for each in pool]
     own = [each for each in pool if paragraph.place(each) >= here - 1]
@@ -171,11 +174,11 @@ def _is_kin(each: Quantity, d: Quantity) -> bool:
     """Whether a value may be an end of the difference; one of the two ends often leaves out its unit."""
     if each.group == d.group and (each.unit == d.unit or (d.unit, each.unit) in _SMALLER):
         return True
-    if each.group != "plain" or d.group != "unit" or each.half != d.half:
+    if each.group != "plain" or d.group != "unit":
         return False
     if d.unit == "year":
-        return 12 <= each.value < 110
-    return each.value >= 10 or each.half < 0.5
+        return 12 <= each.value < 110 and each.half == d.half
+    return each.half == d.half and (each.value >= 10 or each.half < 0.5)
 
 
 _SMALLER = {

@@ -8,8 +8,10 @@ import statistics
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
+from numerate.apps.consistency.gates import paragraph_gate
 from numerate.apps.consistency.paragraphs import NEEDED, slip_bits
 from numerate.apps.consistency.told_rates import nouns_of
+from numerate.apps.consistency.traits import VALUES, stems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,6 +50,7 @@ _ITEM = re.compile(
 )
 
 
+@paragraph_gate(stems("averag mean_ median"), VALUES[3])
 def paragraph_means(paragraph: Paragraph) -> Iterator[Finding]:
     """A mean or median that is not that of the list before it, and an average that is not the ratio of two counts."""
     if not any(map(paragraph.lower.__contains__, ("averag", "mean", "median"))):

@@ -10,7 +10,15 @@ from numerate.apps.consistency.base import finding_at, plain
 from numerate.apps.consistency.closed import blur_of
 from numerate.apps.consistency.match_records import line_scores, match_records
 from numerate.apps.consistency.paragraphs import NEEDED, is_explained, slip_bits
-from numerate.apps.consistency.part_lists import are_listed, complements, is_one_noun, of_one_unit
+from numerate.apps.consistency.part_lists import (
+    MOST_PARTS,
+    are_listed,
+    complements,
+    is_one_noun,
+    may_be_sum,
+    may_slip,
+    of_one_unit,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["paragraph_sums"]
 
-MOST_PARTS = 8
 _TIMES = ("h", "min")
 _CUES = (
     "total", "altogether", "overall", "combined", "together", "all told", "came to", "bring", "brought", "remain",
@@ -107,13 +114,11 @@ _SETTING = re.compile(
 
 def paragraph_sums(paragraph: Paragraph) -> Iterator[Finding]:
     """Totals that are not the sum of the parts beside them, and rests that are not what is left."""
-    if "won" in paragraph.lower or "winning" in paragraph.lower:
-        yield from match_records(paragraph)
+    yield from match_records(paragraph)
     if paragraph.tally.values > 7:
         yield from line_scores(paragraph)
     if paragraph.tally.values < 3 or len(paragraph.values) < 3:
         return
-    has_cue = _has_cue(paragraph.lower)
     for z in paragraph.values:
         if z.group not in ("plain", "money", "unit") or z.value <= 0 or z.hedge:
             continue
@@ -122,13 +127,13 @@ def paragraph_sums(paragraph: Paragraph) -> Iterator[Finding]:
             continue
         if z.unit in _TIMES and any(each.unit in _TIMES and each.unit != z.unit for each in paragraph.values):
             continue  # hours and minutes are added elsewhere
-        if not has_cue and not _may_slip(z, alike):
-            continue
         best = max(_readings(paragraph, z, alike), key=lambda each: each[0], default=None)
         fewer = [each for each in alike if not _is_setting(paragraph, each)]
         if (best is None or best[0] < NEEDED) and 2 <= len(fewer) < len(alike):
             best = max(_readings(paragraph, z, fewer), key=lambda each: each[0], default=None)
         if best is None or best[0] < NEEDED:
+            continue
+        if not _has_cue(paragraph.lower) and not may_slip(z, alike):
             continue
         # `All 48 were unhurt, though two ...`: those are among them.
         is_all = _ALL.fullmatch(paragraph.upto(z)) is not None
@@ -149,14 +154,29 @@ def _readings(
     paragraph: Paragraph, z: Quantity, alike: list[Quantity]
 ) -> Iterator[tuple[float, float, list[Quantity], str]]:
     """Bits, expected value, operands and sign of each reading of a number as a total or a rest."""
+    here = paragraph.place(z)
+    before = [each for each in alike if each.end <= z.start and paragraph.place(each) >= here - 2]
+    after = [each for each in alike if each.start >= z.end and paragraph.place(each) <= here + 1]
+    is_sum = may_be_sum(z, before[::-1]) or may_be_sum(z, after)
+    if not is_sum and not any(each.value > z.value for each in before):
+        return
+    lead, tail = paragraph.lead(z), paragraph.tail(z)
+    if is_sum:
+        yield from _sums(paragraph, z, alike, before, after)
+    if (_REST.search(lead) or _REST_BEHIND.match(tail)) and before:
+        yield from _rests(paragraph, z, before)
+
+
+def _sums(
+    paragraph: Paragraph, z: Quantity, alike: list[Quantity], before: list[Quantity], after: list[Quantity]
+) -> Iterator[tuple[float, float, list[Quantity], str]]:
+    """Readings of a number as the sum of those before or behind it."""
     lead, tail, here = paragraph.lead(z), paragraph.tail(z), paragraph.place(z)
     cue = 6.0 if _TOTAL.search(lead) or _TOTAL_BEHIND.match(tail) else 2.5 if _WEAK_TOTAL.search(lead) else 0.0
     if cue < 6 and _IN_ALL.match(paragraph.upto(z)):
         cue = 6.0 if not any(paragraph.place(each) == here and each.start < z.start for each in alike) else cue
     if cue < 3 and (_WHOLE.search(lead) or _WHOLE_BEHIND.match(tail)):
         cue = 3.0
-    before = [each for each in alike if each.end <= z.start and paragraph.place(each) >= here - 2]
-    after = [each for each in alike if each.start >= z.end and paragraph.place(each) <= here + 1]
     runs = []
     back = [each for each in before if paragraph.place(each) == here - 1]
     if (
@@ -176,12 +196,12 @@ def _readings(
     runs += [after[:count] for count in range(2, len(after) + 1) if _ends(paragraph, after, count)]
     own = [each for each in after if paragraph.place(each) == paragraph.place(after[0])]
     for parts in runs:
-        if not 2 <= len(parts) <= MOST_PARTS or not (
-            are_listed(paragraph, parts) or complements(paragraph, parts) == 7.0
-        ):
+        if not 2 <= len(parts) <= MOST_PARTS:
             continue
         real = sum(each.value for each in parts)
         if z.value <= max(each.value for each in parts) or not 0.6 < z.value / real < 1.67:
+            continue
+        if not (are_listed(paragraph, parts) or complements(paragraph, parts) == 7.0):
             continue
         slip = slip_bits(z, real)
         if parts[0].start < z.start and (
@@ -218,8 +238,6 @@ def _readings(
         far = float(back) if is_closed else 2.0 if complements(paragraph, parts) and z.value > 99 else 4.0
         bits -= far if paragraph.place(parts[0]) != here and cue < 6 and not is_rest and not opened[0] else 0.0
         yield bits, real, parts, "+"
-    if (_REST.search(lead) or _REST_BEHIND.match(tail)) and before:
-        yield from _rests(paragraph, z, before)
 
 
 def _rests(
@@ -250,20 +268,6 @@ def _rests(
 def _is_setting(paragraph: Paragraph, quantity: Quantity) -> bool:
     """Whether a small number tells where or how something was and counts no part: `at the two clinics`."""
     return quantity.value < 13 and quantity.unit is None and _SETTING.search(paragraph.lead(quantity)) is not None
-
-
-def _may_slip(z: Quantity, alike: list[Quantity]) -> bool:
-    """Whether a run of the others adds up to the value but for a slip, which is cheaper to know than their words."""
-    values = [each.value for each in alike]
-    for at in range(len(values) - 1):
-        whole = values[at]
-        for value in values[at + 1 :]:
-            whole += value
-            if whole > 1.67 * z.value:
-                break
-            if whole != z.value and whole > 0.6 * z.value and slip_bits(z, whole):
-                return True
-    return False
 
 
 def _is_owned(lead: str) -> bool:

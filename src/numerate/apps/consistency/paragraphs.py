@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.closed import blur_of
 from numerate.apps.consistency.quantities import Sentence
-from numerate.apps.consistency.tally import tally_of
+from numerate.apps.consistency.sentence_windows import SentenceGroup, sentence_groups
+from numerate.apps.consistency.tally import tally_of_all
+from numerate.apps.consistency.traits import traits_of_numbers, traits_of_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -50,24 +52,48 @@ class Paragraph:
     """The sentences of one paragraph that have a number, as one.
 
     Attributes:
-        whole: The paragraph as a sentence.
-        lower: Its text in lower case.
         source: Name of the file.
     """
 
     def __init__(self, text: str, offset: int, sentences: Sequence[Sentence], source: str = "") -> None:
         self.source = source
-        self.whole = Sentence(text, offset, [numeral for each in sentences for numeral in each.numerals])
-        lower = text.lower()
-        self.lower = lower if len(lower) == len(text) else text
+        self.tally: Tally = tally_of_all([each.tally for each in sentences])
+        """How many numbers of each kind it has, which is cheap to know."""
+        self._text, self._offset, self._sentences = text, offset, sentences
         self._words: dict[tuple[str, int, int, int], str] = {}
-        self._starts = [each.offset for each in sentences]
-        self._ends = [each.offset + len(each.text) for each in sentences]
+
+    # Most paragraphs are closed to all rules by their tally and traits: what follows is made when it is needed.
+    @cached_property
+    def whole(self) -> Sentence:
+        """The paragraph as a sentence."""
+        numerals = [numeral for each in self._sentences for numeral in each.numerals]
+        return Sentence(self._text, self._offset, numerals)
 
     @cached_property
-    def tally(self) -> Tally:
-        """How many numbers of each kind it has, which is cheap to know."""
-        return tally_of(self.whole.numerals)
+    def lower(self) -> str:
+        """Its text in lower case."""
+        lower = self._text.lower()
+        return lower if len(lower) == len(self._text) else self._text
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [each.offset for each in self._sentences]
+
+    @cached_property
+    def _ends(self) -> list[int]:
+        return [each.offset + len(each.text) for each in self._sentences]
+
+    @cached_property
+    def traits(self) -> int:
+        """The cue words and kinds of numbers that it has, as bits."""
+        return self._words_of() | traits_of_numbers((self.tally,))
+
+    def _words_of(self) -> int:
+        """The bits of the words; those of a group of sentences are known already."""
+        group = self._sentences
+        if not isinstance(group, SentenceGroup):
+            return traits_of_words(self._text)
+        return group.words | traits_of_words(self._text[: group[0].offset - self._offset])
 
     @cached_property
     def values(self) -> list[Quantity]:
@@ -158,13 +184,17 @@ def paragraphs_of(text: str, sentences: Sequence[Sentence], source: str = "", le
         >>> [[each.text for each in paragraph.values] for paragraph in found]
         [['8', '9', '3']]
     """
+    known = {each[0].offset: each for each in sentence_groups(text, sentences)}
     group: list[Sentence] = []
     has_lines = "\n" in text
     for sentence in (*sentences, None):
         if group:
             end = group[-1].offset + len(group[-1].text)
             if sentence is not None and (
-                not (has_lines and _BREAK.search(text, end, sentence.offset + 3)) or _GOES_ON.match(sentence.text)
+                not has_lines
+                or text.find("\n", end, sentence.offset + 3) < 0
+                or not _BREAK.search(text, end, sentence.offset + 3)
+                or _GOES_ON.match(sentence.text)
             ):
                 group.append(sentence)
                 continue
@@ -177,7 +207,9 @@ def paragraphs_of(text: str, sentences: Sequence[Sentence], source: str = "", le
                 near = _BREAK.finditer(text, max(0, start - MOST_BEFORE), start) if has_lines else ()
                 breaks = [each.end() for each in near]
                 start = breaks[-1] if breaks else (0 if start <= MOST_BEFORE else start)
-                yield Paragraph(text[start:end], start, group, source)
+                same = known.get(group[0].offset)
+                those = same if same is not None and len(same) == len(group) else group
+                yield Paragraph(text[start:end], start, those, source)
         group = [] if sentence is None else [sentence]
 
 

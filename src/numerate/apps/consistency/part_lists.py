@@ -6,13 +6,16 @@ import itertools
 import re
 from typing import TYPE_CHECKING
 
+from numerate.apps.consistency.paragraphs import slip_bits
 from numerate.apps.consistency.told_rates import nouns_of
 
 if TYPE_CHECKING:
     from numerate.apps.consistency.paragraphs import Paragraph
     from numerate.apps.consistency.quantities import Quantity
 
-__all__ = ["are_listed", "complements", "is_one_noun", "of_one_unit"]
+__all__ = ["MOST_PARTS", "are_listed", "complements", "is_one_noun", "may_be_sum", "may_slip", "of_one_unit"]
+
+MOST_PARTS = 8
 
 _OPEN = re.compile(
     r"\b(?:includ\w*|among them|among others?|such as|notably|especially|mainly|mostly|for example"
@@ -112,3 +115,30 @@ def complements(paragraph: Paragraph, parts: list[Quantity]) -> float:
         if (one in texts[0] and other in texts[1]) or (other in texts[0] and one in texts[1]):
             return 6.0
     return 0.0
+
+
+def may_be_sum(z: Quantity, parts: list[Quantity]) -> bool:
+    """Whether a number is near the sum of the first parts, which is cheap to know; most are not."""
+    whole = most = 0.0
+    for index, each in enumerate(parts[:MOST_PARTS]):
+        whole += each.value
+        most = max(most, each.value)
+        if z.value <= most:
+            return False
+        if index and 0.599 < z.value / whole < 1.671:
+            return True
+    return False
+
+
+def may_slip(z: Quantity, alike: list[Quantity]) -> bool:
+    """Whether a run of the others adds up to the value but for a slip, which is cheaper to know than their words."""
+    values = [each.value for each in alike]
+    for at in range(len(values) - 1):
+        whole = values[at]
+        for value in values[at + 1 :]:
+            whole += value
+            if whole > 1.67 * z.value:
+                break
+            if whole != z.value and whole > 0.6 * z.value and slip_bits(z, whole):
+                return True
+    return False

@@ -150,7 +150,7 @@ def totals_of(sentence: Sentence) -> Iterator[PartsAndTotal]:
         start, end = slots.starts[at], slots.ends[at]
         before = skeleton[slots.ends[at - 1] if at else 0 : start]
         behind = skeleton[end : slots.starts[at + 1] if at + 1 < len(kinds) else len(skeleton)]
-        if at > 1 and _HAS.search(before) and before.startswith((")", " ")) and ")" in before:
+        if at > 1 and ")" in before and before.startswith((")", " ")) and _HAS.search(before):
             yield from _run(sentence, slots, at, -1, True)
         cued = _SUM_BEFORE.search(before) is not None or _SUM_BEHIND.match(behind) is not None
         if cued and at > 1:

@@ -57,6 +57,7 @@ class Percents(Rule):
     title = "percentage"
     help = "A percentage does not fit the numbers that it is about."
     least = 2
+    least_of_paragraph = 2
 
     def wants(self, tally: Tally, text: str) -> bool:
         """A percentage, or a word such as `doubled`, and two values."""

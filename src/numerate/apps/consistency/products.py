@@ -108,6 +108,7 @@ class Products(Rule):
     title = "product"
     help = "A total, area or rate does not fit the numbers that it is the product or quotient of."
     least = 2
+    least_of_paragraph = 2
 
     def wants(self, tally: Tally, text: str) -> bool:
         """Three values, or two with a period each."""

@@ -12,15 +12,18 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from numerate.apps.consistency.calendar_words import DATE, NamedDate, read_date
+from numerate.apps.consistency.tally import tally_of
+from numerate.apps.consistency.traits import traits_of_numbers, traits_of_words
 from numerate.numerals.unit_factors import dimension_name, measure_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from numerate.apps.consistency.tally import Tally
     from numerate.numerals.numeral import Numeral
 
 __all__ = [
-    "ANY", "CLOCK", "COUNT", "DATED", "MONEY", "ORDINAL", "PERCENT", "PLAIN", "UNIT", "YEAR", "Quantity",
+    "ANY", "CLOCK", "COUNT", "DATED", "MONEY", "ORDINAL", "PERCENT", "PLAIN", "SMALLER", "UNIT", "YEAR", "Quantity",
     "Sentence", "one", "slot",
 ]  # fmt: skip
 
@@ -52,7 +55,6 @@ _TIME = re.compile(
     r"(?<![\d:.,$€£–—-])(\d{1,2})(?::(\d{2})(?::(\d{2}))?(?![\d:])(?:\s?([ap])\.?m\b\.?)?|\s?([ap])\.?m\b\.?)",
     re.IGNORECASE,
 )
-_HALF_DAYS = re.compile(r"[apAP]\.?[mM](?![a-zA-Z])")
 _HALF_DAY = re.compile(r"\d\s?[ap]\.?m\b", re.IGNORECASE)
 _SPACE = re.compile(r"\s+")
 _PRIVATE = re.compile("[\ue000-\uf8ff]")
@@ -102,7 +104,8 @@ _SMALL_REFERENCES = frozenset([
     "warehouse", "depot", "checkpoint", "marker", "tent", "field", "lesson",
 ])  # fmt: skip
 """The same, for small numbers only: `the placebo group 80` counts."""
-_SMALLER = {"ft": "in", "lb": "oz", "stone": "lb", "h": "min", "min": "s", "year": "month", "d": "h", "yd": "ft"}
+SMALLER = {"ft": "in", "lb": "oz", "stone": "lb", "h": "min", "min": "s", "year": "month", "d": "h", "yd": "ft"}
+"""The unit that goes on behind another one, as in `6 ft 2 in`."""
 
 
 def slot(name: str, classes: str) -> str:
@@ -168,7 +171,7 @@ class Quantity:
     def hedge(self) -> str:
         """`about`, `over` or `under` if such a word stands before it, else an empty string."""
         if self._hedge is None:
-            words = self.before.lower().translate(_HEDGE_MARKS).split()[-2:]
+            words = self.before.lower().translate(_HEDGE_MARKS).rsplit(None, 2)[-2:]
             found = None if _HEDGE_ENDS.isdisjoint(words) else _HEDGE.search(self.before)
             self._hedge = (found.lastgroup or "") if found else ""
         return self._hedge
@@ -208,7 +211,7 @@ class Sentence:
         True
     """
 
-    __slots__ = ("_kept", "_quantities", "_skeleton", "numerals", "offset", "text")
+    __slots__ = ("_kept", "_quantities", "_skeleton", "_tally", "_traits", "numerals", "offset", "text")
 
     def __init__(self, text: str, offset: int, numerals: Sequence[Numeral]) -> None:
         self.text = text
@@ -217,6 +220,8 @@ class Sentence:
         """With offsets in the document."""
         self._quantities: list[Quantity] | None = None
         self._skeleton: str | None = None
+        self._tally: Tally | None = None
+        self._traits: int | None = None
         self._kept: dict[str, Any] = {}
 
     def cached(self, name: str, made: Callable[[Sentence], _Kept]) -> _Kept:
@@ -224,6 +229,20 @@ class Sentence:
         if name not in self._kept:
             self._kept[name] = made(self)
         return self._kept[name]
+
+    @property
+    def tally(self) -> Tally:
+        """How many numbers of each kind it has, which is cheap to know."""
+        if self._tally is None:
+            self._tally = tally_of(self.numerals)
+        return self._tally
+
+    @property
+    def traits(self) -> int:
+        """The cue words and kinds of numbers that it has, as bits."""
+        if self._traits is None:
+            self._traits = traits_of_words(self.text) | traits_of_numbers((self.tally,))
+        return self._traits
 
     @property
     def quantities(self) -> list[Quantity]:
@@ -254,7 +273,7 @@ class Sentence:
 
     def between(self, one: Quantity, other: Quantity) -> str:
         """The text between two quantities, in lower case."""
-        first, second = sorted((one, other), key=lambda each: each.start)
+        first, second = (one, other) if one.start <= other.start else (other, one)
         return self.text[first.end - self.offset : second.start - self.offset].lower()
 
     def _merged(self) -> list[Quantity]:
@@ -378,7 +397,7 @@ class Sentence:
     def _dates_and_times(self) -> list[Quantity]:
         """Dates with a month's name and times of the day, which the reader gives as several numerals."""
         found = [self._whole(match, "date", date.days, 1.0) for match, date in self.dates]
-        if ":" in self.text or (_HALF_DAYS.search(self.text) and _HALF_DAY.search(self.text)):
+        if ":" in self.text or _HALF_DAY.search(self.text):
             for match in _TIME.finditer(self.text):
                 hours, minutes = int(match[1]), int(match[2] or 0)
                 half = match[4] or match[5]
@@ -398,7 +417,7 @@ class Sentence:
         """Whether two neighbours are one quantity: `6 ft 2 in`, `2 hours and 45 minutes`."""
         if last.group != "unit" or each.group != "unit" or last.unit is None or each.unit is None:
             return False
-        if _SMALLER.get(last.unit) != each.unit and not (last.unit == "h" and each.unit == "s"):
+        if SMALLER.get(last.unit) != each.unit and not (last.unit == "h" and each.unit == "s"):
             return False
         between = self.text[last.end - self.offset : each.start - self.offset]
         return _JOIN.fullmatch(between) is not None and dimension_name(each.unit) is not None

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from numerate.apps.consistency.gates import group_gate
 from numerate.apps.consistency.sentence_windows import sentence_groups
+from numerate.apps.consistency.traits import CLOCK, stems
 from numerate.apps.findings import Finding
 
 if TYPE_CHECKING:
@@ -53,6 +55,7 @@ _ANOTHER = re.compile(
 _WORDS = {"one": 1, "two": 2, "three": 3}
 
 
+@group_gate(CLOCK, stems("sec s_"))
 def race_times(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
     """A lead in seconds, with exactly two times in its sentence or in it and the one before."""
     if text.count(":") < 2 or ("sec" not in text and " s" not in text):

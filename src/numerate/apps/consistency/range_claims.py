@@ -10,8 +10,10 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at
+from numerate.apps.consistency.gates import group_gate, sentence_gate
 from numerate.apps.consistency.quantities import COUNT, MONEY, PERCENT, UNIT, slot
 from numerate.apps.consistency.sentence_windows import sentence_groups
+from numerate.apps.consistency.traits import VALUES, stems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -72,10 +74,24 @@ def range_claims(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
         ):
             yield from _verdicts(sentence)
     if "mid" in text or "Mid" in text or "centre of" in text or "center of" in text:
-        for group in sentence_groups(text, sentences):
-            yield from _middles(group)
+        yield from _all_middles(text, sentences)
 
 
+@group_gate(
+    stems("midpoint mid- middle centre center"), stems("midpoint mid- range interval band guidance corridor"), VALUES[3]
+)
+def _all_middles(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
+    for group in sentence_groups(text, sentences):
+        yield from _middles(group)
+
+
+@sentence_gate(
+    stems(
+        "normal reference target therapeutic recommended permitted acceptable allowed safe usual specified required "
+        "optimal desired ref spec tolerance approved"
+    ),
+    VALUES[3],
+)
 def _verdicts(sentence: Sentence) -> Iterator[Finding]:
     for match in _HAS_RANGE.finditer(sentence.skeleton):
         a, b, x = (sentence.get(match, name) for name in "abx")

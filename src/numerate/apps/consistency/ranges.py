@@ -8,7 +8,7 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, matches, rules
-from numerate.apps.consistency.estimates import ESTIMATE_CUES, estimates, tolerance
+from numerate.apps.consistency.estimates import estimates, may_have_estimate, tolerance
 from numerate.apps.consistency.paragraph_ranges import paragraph_ranges
 from numerate.apps.consistency.quantities import DATED, MONEY, UNIT, YEAR
 from numerate.apps.consistency.range_bounds import (
@@ -190,9 +190,8 @@ class Ranges(Rule):
     def whole(self, document: Document, sentences: Sequence[Sentence]) -> Iterable[Finding]:
         """Looks at estimates and their intervals, pages, reference ranges and tolerances."""
         text = document.text
-        cues = [cue for cue in ESTIMATE_CUES if cue in text]
-        for sentence in sentences if cues else ():
-            if len(sentence.numerals) > 1 and any(map(sentence.text.__contains__, cues)):
+        for sentence in sentences:
+            if may_have_estimate(sentence):
                 yield from estimates(sentence)
         for sentence, behind in itertools.pairwise(sentences) if "±" in text or "+/-" in text else ():
             if "±" in sentence.text or "+/-" in sentence.text:

@@ -41,7 +41,7 @@ class Ratios(Rule):
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Looks for a ratio and the two numbers behind it."""
-        if len(sentence.quantities) < 4:
+        if len(sentence.quantities) < 4 or not _TWO_SIDES.search(sentence.skeleton):
             return
         for match in _RATIO.finditer(sentence.skeleton):
             a, b, c, d = (sentence.get(match, name) for name in "abcd")
@@ -58,6 +58,8 @@ class Ratios(Rule):
         yield from _closed_ratio(sentence)
 
 
+_TWO_SIDES = re.compile("[\ue100-\uf8ff] ?(?::|to|-to-) ?[\ue000-\ue009]")
+"""What all ratios have; a look for it is cheap."""
 _RATIO_OF = re.compile(
     rf"\b(?:ratio|proportions?|relation|mix(?:ed)?|blend(?:ed)?|dilut\w+)\b(?:[^.;\ue000-\uf8ff]"
     rf"|\.(?=\w)){{0,40}}?{slot('a', COUNT)}"

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, rules
 from numerate.apps.consistency.mentions import BOUND, NOUNS, Mention, mentions_of
 from numerate.apps.consistency.named_again import named_again
-from numerate.apps.consistency.slips import is_slip
+from numerate.apps.consistency.slips import is_slip, sorted_digits
 from numerate.apps.consistency.told_again import told_again, told_scores
 from numerate.apps.consistency.told_twice import told_twice
 
@@ -92,12 +91,6 @@ def _has_begun(sentence: Sentence) -> bool:
     return any(map(sentence.text.__contains__, _BEGUN))
 
 
-@lru_cache(maxsize=10_000)
-def _sorted_digits(value: float) -> str:
-    """The digits of a value other than 0, sorted: an exchange or a factor of ten does not change them."""
-    return "".join(sorted(f"{abs(value):.10g}".partition("e")[0].replace(".", "").replace("0", "")))
-
-
 def _worth_comparing(sentences: Sequence[Sentence]) -> set[int]:
     """Sentences near each other with numbers of the same digits, or with the same attribute."""
     seen: dict[str, list[tuple[int, float, bool]]] = {}
@@ -107,7 +100,7 @@ def _worth_comparing(sentences: Sequence[Sentence]) -> set[int]:
             kind, value = numeral.kind, numeral.value
             if kind in _NO_VALUES or (value < 10 and not numeral.power and value == int(value)):
                 continue  # one digit is never exchanged
-            digits = _sorted_digits(value)
+            digits = sorted_digits(value)
             if len(digits) < 2 and not numeral.power:
                 continue
             earlier = seen.setdefault(digits, [])
@@ -123,10 +116,7 @@ def _worth_comparing(sentences: Sequence[Sentence]) -> set[int]:
             earlier.append((index, value, is_year))
     last: dict[str, list[int]] = {}
     for index, sentence in enumerate(sentences):
-        for numeral in sentence.numerals:
-            if numeral.kind not in _TIMES:
-                break
-        else:
+        if not sentence.tally.values or all(numeral.kind in _TIMES for numeral in sentence.numerals):
             continue
         for word in filter(sentence.text.__contains__, _ATTRIBUTE):
             places = last.setdefault(NOUNS.get(word, word), [])

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from typing import TYPE_CHECKING
+
+from numerate.apps.consistency.traits import traits_of_numbers, traits_of_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numerate.apps.consistency.quantities import Sentence
 
-__all__ = ["RELATIVE", "sentence_groups", "windows_of"]
+__all__ = ["RELATIVE", "SentenceGroup", "sentence_groups", "windows_of"]
 
 _BREAK = re.compile(r"\n[ \t]*\n")
 RELATIVE = re.compile(
@@ -22,7 +25,32 @@ RELATIVE = re.compile(
 """Words for another person than the one that a paragraph is about."""
 
 
-def sentence_groups(text: str, sentences: Sequence[Sentence]) -> Iterator[list[Sentence]]:
+class SentenceGroup(list["Sentence"]):
+    """The sentences of one paragraph that have a number.
+
+    Attributes:
+        text: The text from the first to the last of them.
+    """
+
+    def __init__(self, sentences: Sequence[Sentence], text: str) -> None:
+        super().__init__(sentences)
+        self.text = text[self[0].offset : self[-1].offset + len(self[-1].text)]
+
+    @cached_property
+    def words(self) -> int:
+        """The cue words, as bits."""
+        return traits_of_words(self.text)
+
+    @cached_property
+    def traits(self) -> int:
+        """The cue words and kinds of numbers, as bits."""
+        return self.words | traits_of_numbers([each.tally for each in self])
+
+
+_last: tuple[str, Sequence[Sentence], list[SentenceGroup]] = ("", (), [])
+
+
+def sentence_groups(text: str, sentences: Sequence[Sentence]) -> list[SentenceGroup]:
     r"""The sentences of each paragraph; an empty line ends one.
 
     Example:
@@ -32,14 +60,25 @@ def sentence_groups(text: str, sentences: Sequence[Sentence]) -> Iterator[list[S
         >>> [len(each) for each in sentence_groups(document.text, list(sentences_of(document)))]
         [2, 1]
     """
+    global _last
+    if isinstance(sentences, SentenceGroup):
+        return [sentences]
+    known, those, groups = _last
+    if known is not text or those is not sentences:
+        groups = [SentenceGroup(each, text) for each in _groups(text, sentences)]
+        _last = (text, sentences, groups)
+    return groups
+
+
+def _groups(text: str, sentences: Sequence[Sentence]) -> Iterator[Sequence[Sentence]]:
     if "\n" not in text:
-        yield from (list(sentences),) if sentences else ()
+        yield from (sentences,) if sentences else ()
         return
     group: list[Sentence] = []
     for sentence in sentences:
         if group:
             end = group[-1].offset + len(group[-1].text)
-            if _BREAK.search(text, end, sentence.offset):
+            if text.find("\n", end, sentence.offset) >= 0 and _BREAK.search(text, end, sentence.offset):
                 yield group
                 group = []
         group.append(sentence)
@@ -51,8 +90,8 @@ def windows_of(
     text: str, sentences: Sequence[Sentence], cues: Sequence[str], width: int = 3
 ) -> Iterator[list[Sentence]]:
     """A sentence with one of the cues, and up to `width - 1` sentences with numbers before it in its paragraph."""
-    there = [cue for cue in cues if cue in text]
-    for group in sentence_groups(text, sentences) if there else ():
-        for index, sentence in enumerate(group):
+    for group in sentence_groups(text, sentences):
+        there = [cue for cue in cues if cue in group.text]
+        for index, sentence in enumerate(group if there else ()):
             if any(map(sentence.text.__contains__, there)):
                 yield group[max(0, index - width + 1) : index + 1]

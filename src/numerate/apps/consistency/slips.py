@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.paragraphs import slip_bits
@@ -10,7 +11,18 @@ from numerate.apps.consistency.paragraphs import slip_bits
 if TYPE_CHECKING:
     from numerate.apps.consistency.quantities import Quantity
 
-__all__ = ["is_slip", "rounded_slip_bits"]
+__all__ = ["is_slip", "rounded_slip_bits", "sorted_digits"]
+
+
+@lru_cache(maxsize=10_000)
+def sorted_digits(value: float) -> str:
+    """The digits of a value other than 0, sorted: an exchange or a factor of ten does not change them.
+
+    Example:
+        >>> sorted_digits(3.24), sorted_digits(3420)
+        ('234', '234')
+    """
+    return "".join(sorted(f"{abs(value):.10g}".partition("e")[0].replace(".", "").replace("0", "")))
 
 
 def is_slip(one_: float, other: float) -> bool:

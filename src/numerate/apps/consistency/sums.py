@@ -138,6 +138,7 @@ class Sums(Rule):
     title = "sum"
     help = "The parts that the text names do not add up to the total beside them."
     least = 3
+    least_of_paragraph = 3
 
     def wants(self, tally: Tally, text: str) -> bool:
         """Three values."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from numerate.numerals.numeral import Numeral
 
-__all__ = ["Tally", "tally_of"]
+__all__ = ["Tally", "tally_of", "tally_of_all"]
 
 
 class Tally(NamedTuple):
@@ -28,6 +28,8 @@ class Tally(NamedTuple):
         late: Whether a part of a date may be a day that a month does not have.
         small: Whether a count may be the number of items of a list.
         falls: Whether a number is followed by a smaller one, days behind years left out.
+        ordinals: Ordinals.
+        dates: Parts of dates.
     """
 
     values: int
@@ -38,6 +40,8 @@ class Tally(NamedTuple):
     late: bool
     small: bool
     falls: bool
+    ordinals: int
+    dates: int
 
 
 def tally_of(numerals: Sequence[Numeral]) -> Tally:
@@ -46,9 +50,9 @@ def tally_of(numerals: Sequence[Numeral]) -> Tally:
     Example:
         >>> from numerate.reading import find
         >>> tally_of(find("In 1990, 28 km (27 mi) and 12 km of it cost 5% more."))
-        Tally(values=4, times=1, units=3, percents=1, money=0, late=False, small=True, falls=True)
+        Tally(values=4, times=1, units=3, percents=1, money=0, late=False, small=True, falls=True, ordinals=0, dates=0)
     """
-    values = times = units = percents = money = 0
+    values = times = units = percents = money = ordinals = dates = 0
     late = small = falls = False
     years = plains = -1e300
     sizes: dict[str, float] = {}
@@ -63,15 +67,19 @@ def tally_of(numerals: Sequence[Numeral]) -> Tally:
                 money += 1
             else:
                 units += 1
+                ordinals += kind == "ordinal"
+                dates += kind == "date"
             falls = falls or value < sizes.get(unit or "", value) or value < plains
             sizes[unit or ""] = value
-        elif kind in ("year", "date", "time"):
+        elif kind == "year" or kind == "date" or kind == "time":
             times += 1
+            if kind == "date":
+                dates += 1
+                late = late or 28 < value < 100
             if value >= 1000:
                 falls = falls or value < years
                 years = value
             else:
-                late = late or (kind == "date" and 28 < value < 100)
                 falls = falls or value < plains <= 31
         elif kind != "ordinal":
             values += 1
@@ -80,7 +88,32 @@ def tally_of(numerals: Sequence[Numeral]) -> Tally:
             falls = falls or value < plains or (1000 <= value < years)
             plains = value
         else:
+            ordinals += 1
             plains = value
         if 1 < value < 13:
             small = True
-    return Tally(values, times, units, percents, money, late, small, falls)
+    return Tally(values, times, units, percents, money, late, small, falls, ordinals, dates)
+
+
+def tally_of_all(tallies: Sequence[Tally]) -> Tally:
+    """The numbers of several sentences together; `falls` is about numbers of one sentence.
+
+    Example:
+        >>> from numerate.reading import find
+        >>> tally_of_all([tally_of(find("It has 5 km.")), tally_of(find("It had 7 in 1990."))])[:3]
+        (2, 1, 1)
+    """
+    if len(tallies) == 1:
+        return tallies[0]
+    values = times = units = percents = money = ordinals = dates = 0
+    late = small = falls = False
+    for each in tallies:
+        values += each[0]
+        times += each[1]
+        units += each[2]
+        percents += each[3]
+        money += each[4]
+        late, small, falls = late or each[5], small or each[6], falls or each[7]
+        ordinals += each[8]
+        dates += each[9]
+    return Tally(values, times, units, percents, money, late, small, falls, ordinals, dates)

@@ -170,7 +170,11 @@ _RESULT_VERB = re.compile(r"\b(?:won|beat|lost|vot\w+|defeat\w*|drew|victory|win
 
 def told_scores(sentences: Sequence[Sentence]) -> Iterator[Finding]:
     """`the 2–1 victory over Norway ... this 3–1 victory over Norway`: one result with two scores."""
-    found = [(part, match) for part in sentences if _SCORE.search(part.text) for match in _SCORE.finditer(part.text)]
+    found: list[tuple[Sentence, re.Match[str]]] = []
+    for part in sentences:
+        text = part.text
+        if "-" in text or "–" in text or " to " in text:
+            found += [(part, match) for match in _SCORE.finditer(text)]
     if len(found) != 2:
         return
     (one, first), (other, again) = found

@@ -6,6 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at
+from numerate.apps.consistency.gates import whole_gate
+from numerate.apps.consistency.traits import UNITS, stems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,6 +23,9 @@ _DOSE = re.compile(
 _SAME = re.compile(
     r"\b(?:continu\w*|same|current|unchanged|maintain\w*|remains? on|still on|stay\w* on|as before|usual|keep)\b"
 )
+_GOING_ON = stems("continu same current unchanged maintain remain still stay before usual keep as_")
+"""What a match of `_SAME` has in it."""
+_UNITS = ("mg", "mcg", "µg", "g", "mL", "ug")
 _DRUG_CHANGE = re.compile(
     r"\b(?:increas\w*|decreas\w*|reduc\w*|rais\w*|titrat\w*|up to|switch\w*|chang\w*|from|stepped"
     r"|doubl\w*|halv\w*|then|taper\w*|adjust\w*|lower\w*|cut|add|start\w*|instead)\b"
@@ -30,7 +35,8 @@ _DRUG_CHANGE = re.compile(
 _NO_CHANGE = re.compile(r"\b(?:no|without|any)(?: [a-z]+){0,2} chang\w*|\b(?:un|not )changed\b")
 
 
-def told_doses(sentences: Sequence[Sentence]) -> Iterator[Finding]:
+@whole_gate(_GOING_ON, stems("mg mcg units µg"), UNITS[2])
+def told_doses(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
     """A drug that is said to go on as it was, with another dose than before."""
     if not any(
         " mg" in each.text or " mcg" in each.text or " units" in each.text or "µg" in each.text for each in sentences
@@ -38,9 +44,11 @@ def told_doses(sentences: Sequence[Sentence]) -> Iterator[Finding]:
         return
     seen: dict[tuple[str, str], list[tuple[int, Quantity]]] = {}
     for index, sentence in enumerate(sentences):
+        if not any(each.unit in _UNITS for each in sentence.numerals):
+            continue
         words = sentence.skeleton
         for position, quantity in enumerate(sentence.quantities):
-            if quantity.unit not in ("mg", "mcg", "µg", "g", "mL", "ug"):
+            if quantity.unit not in _UNITS:
                 continue
             at = words.find(chr(0xE100 + position)) - 1
             match = _DOSE.search(words[max(0, at - 60) : at])

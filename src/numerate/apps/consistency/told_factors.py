@@ -7,6 +7,8 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
+from numerate.apps.consistency.gates import paragraph_gate
+from numerate.apps.consistency.traits import VALUES, stems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
     from numerate.apps.consistency.paragraphs import Paragraph
     from numerate.apps.findings import Finding
 
-__all__ = ["CLAUSE", "RELATED", "STEMS", "told_factors"]
+__all__ = ["CLAUSE", "RELATED", "told_factors"]
 
 _FACTORS = {
     "doubl": 2.0, "twofold": 2.0, "two-fold": 2.0, "tripl": 3.0, "trebl": 3.0, "threefold": 3.0,
@@ -22,7 +24,6 @@ _FACTORS = {
     "four-fold": 4.0, "quintupl": 5.0, "fivefold": 5.0, "five-fold": 5.0, "tenfold": 10.0, "ten-fold": 10.0,
     "halv": 0.5,
 }  # fmt: skip
-STEMS = ("doubl", "tripl", "trebl", "fold", "quadrupl", "quintupl", "halv")
 _FACTOR = re.compile(
     rf"\b(?P<near>(?:more than|nearly|almost|roughly|about|over|around|practically|virtually|all but"
     rf"|not quite|just under|close to|as good as|at least"
@@ -42,6 +43,7 @@ RELATED = re.compile(
 )
 
 
+@paragraph_gate(stems(" ".join(_FACTORS)), VALUES[2])
 def told_factors(paragraph: Paragraph) -> Iterator[Finding]:
     """`has tripled in six years, from 210 to 360`."""
     quantities = paragraph.values

@@ -131,19 +131,30 @@ def rates_of(paragraph: Paragraph) -> Iterator[Rate]:
             if base is not None and base.value in (10, 100, 1000) and base.unit in UNIT_NOUNS:
                 yield Rate(each, UNIT_NOUNS[base.unit], base.value)
             continue
-        match = _PER.match(tail) or _ADVERB.search(paragraph.lead(each))
+        lead = paragraph.lead(each)
+        match = _PER.match(tail) or (_ADVERB.search(lead) if "ly " in lead else None)
         if match is not None and match["of"] not in _NO_THINGS:
             yield Rate(each, stem_of("day" if match["of"] == "dai" else match["of"]))
-        elif (
-            held := _HOLDS.search(before) or _EVERY.search(before) or (each.group != "unit" and _HELD.search(before))
-        ) is not None and held:
+        elif held := _held(before, each.group):
             yield Rate(each, stem_of(held["of"]))
         elif (
             _EACH.match(tail)
-            or _RATE_BEFORE.search(paragraph.lead(each))
+            or (("each" in lead or "every" in lead) and _RATE_BEFORE.search(lead))
             or (each.group == "money" and _PRICED.search(before))
         ):
             yield Rate(each, "")
+
+
+def _held(before: str, group: str) -> re.Match[str] | None:
+    """What holds a number or has one each, by the words before it."""
+    has_each = "each " in before or "every " in before
+    if (has_each or "a " in before or "an " in before or "one " in before) and (held := _HOLDS.search(before)):
+        return held
+    if has_each and (held := _EVERY.search(before)):
+        return held
+    if group != "unit" and before.rstrip("$€£").endswith((" of ", " holding ", " containing ")):
+        return _HELD.search(before)
+    return None
 
 
 def periods_of(paragraph: Paragraph, quantity: Quantity) -> Iterator[Quantity]:

@@ -11,7 +11,8 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from numerate.apps.consistency.base import finding_at
-from numerate.apps.consistency.slips import is_slip
+from numerate.apps.consistency.quantities import SMALLER
+from numerate.apps.consistency.slips import is_slip, sorted_digits
 from numerate.apps.consistency.told_doses import told_doses
 from numerate.apps.consistency.told_words import APART, CHANGED, CONTRASTED, MARKET, STOP
 
@@ -50,12 +51,12 @@ def told_twice(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
     """Pairs of quantities of a document that are one."""
     if len(sentences) < 2:
         return
-    yield from told_doses(sentences)
+    yield from told_doses(text, sentences)
     headline = _headline(text, sentences)
     groups: dict[tuple[str, str], list[tuple[int, Quantity]]] = {}
     first: list[Quantity] = []
     worth = [index for index, sentence in enumerate(sentences[:400]) if _has_values(sentence)]
-    for index in worth if len(worth) > 1 else ():
+    for index in _worth_reading(sentences, worth) if len(worth) > 1 else ():
         for key, quantity in _keys(sentences[index]):
             groups.setdefault(key, []).append((index, quantity))
     told: dict[int, _Told] = {}
@@ -82,6 +83,42 @@ def _has_values(sentence: Sentence) -> bool:
     return any(each.kind not in ("year", "date", "ordinal") for each in sentence.numerals)
 
 
+def _worth_reading(sentences: Sequence[Sentence], worth: Sequence[int]) -> list[int]:
+    """Sentences with a number whose digits another one near it has in another order; most have none."""
+    seen: dict[str, list[tuple[int, float]]] = {}
+    repeated: set[str] = set()
+    for index in worth:
+        for digits, value in _digits_of(sentences[index]):
+            earlier = seen.setdefault(digits, [])
+            if digits not in repeated:
+                for at, other in reversed(earlier):
+                    if index - at > WINDOW:
+                        break
+                    if other != value and at != index:
+                        repeated.add(digits)
+                        break
+            earlier.append((index, value))
+    return sorted({index for digits in repeated for index, _ in seen[digits]})
+
+
+def _digits_of(sentence: Sentence) -> Iterator[tuple[str, float]]:
+    """Sorted digits and value of each number that may be one of `_keys`, which is cheaper to know."""
+    last = None
+    for numeral in sentence.numerals:
+        if numeral.unit is not None and last is not None and last != numeral.unit and numeral.unit in SMALLER.values():
+            # `6 ft 2 in` is one number of other digits.
+            yield from ((key[1], quantity.value) for key, quantity in _keys(sentence))
+            break
+        last = numeral.unit
+    for numeral in sentence.numerals:
+        value = numeral.value
+        if (value < 10 and value == int(value)) or (numeral.unit is None and numeral.kind in ("year", "ordinal")):
+            continue
+        digits = sorted_digits(value)
+        if len(digits) > 1:
+            yield digits, value
+
+
 def _keys(sentence: Sentence) -> Iterator[tuple[tuple[str, str], Quantity]]:
     for quantity in sentence.quantities:
         if (
@@ -90,9 +127,9 @@ def _keys(sentence: Sentence) -> Iterator[tuple[tuple[str, str], Quantity]]:
             or quantity.value <= 0
         ):
             continue
-        digits = f"{quantity.value:.10g}".partition("e")[0].replace(".", "").replace("0", "")
+        digits = sorted_digits(quantity.value)
         if len(digits) > 1:
-            yield (quantity.unit or quantity.group, "".join(sorted(digits))), quantity
+            yield (quantity.unit or quantity.group, digits), quantity
 
 
 def _headline(text: str, sentences: Sequence[Sentence]) -> bool:

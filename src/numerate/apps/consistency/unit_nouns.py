@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at
@@ -41,17 +42,26 @@ _PRONOUN = re.compile(r"(?:(?:he|she|it|the (?:baby|child|boy|girl|newborn|infan
 _WHOLE_BABY = {"kg": (0.4, 8.0), "g": (300.0, 8000.0), "lb": (1.0, 18.0)}
 
 
+@lru_cache(maxsize=1_000)
+def _measured(unit: str) -> str | None:
+    return dimension_name(unit) or ("concentration" if _CONCENTRATION.search(unit) else None)
+
+
 def unit_nouns(sentence: Sentence, before: str = "") -> Iterator[Finding]:
     """Units that cannot measure what they stand beside; `before` is the text before it."""
     text, words = sentence.text.lower(), sentence.skeleton
+    dimensions = {_measured(each.unit) for each in sentence.numerals if each.unit is not None}
     for cues, pattern, wrong, what in ROWS:
+        # Heights have a limit, too.
+        if wrong.isdisjoint(dimensions) and (what != "a height" or "above sea" not in text):
+            continue
         if not any(map(text.__contains__, cues)):
             continue
         for match in pattern.finditer(words):
             name = "q" if match["q"] else "r"
             quantity = sentence.get(match, name)
             unit = quantity.unit or ""
-            measured = dimension_name(unit) or ("concentration" if _CONCENTRATION.search(unit) else None)
+            measured = _measured(unit)
             if measured == "length" and what == "an amount of water" and unit not in ("km", "mi"):
                 continue  # `20 cm of water`
             if what == "a height" and unit == "km" and quantity.value > 9 and "above sea" in text:
