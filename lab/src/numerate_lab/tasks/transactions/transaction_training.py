@@ -77,7 +77,8 @@ def pretrain(model: NumberCells, data: DeviceWindows, config: Any, log: Log | No
 
     def step(size: int, chosen: Tensor, epoch: Tensor) -> Tensor:
         ids, numbers = data.batch("pretrain", chosen)
-        masks = mask_cells(chosen, (size, *ids.shape[1:]), ratio=config.ratio, seed=config.seed, epoch=epoch)
+        shape = size, ids.shape[1], ids.shape[2]
+        masks = mask_cells(chosen, shape, ratio=config.ratio, seed=config.seed, epoch=epoch)
         with _precision(data.device, config.bf16):
             cells, values = model.pretraining_losses(ids, numbers, data.table, masks, config.scored)
         optimizer.zero_grad(set_to_none=True)
