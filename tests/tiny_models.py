@@ -123,13 +123,16 @@ WITHOUT_LM = ("classifier", "tagger", "answerer", "encoder", "gpt2-classifier", 
 
 
 @functools.cache
-def _shared_tokenizer(name: str) -> hf.PreTrainedTokenizerFast:
-    return TOKENIZERS[KINDS[name][3]]()
+def _shared_tokenizer(name: str) -> tuple[hf.PreTrainedTokenizerFast, int]:
+    """A tokenizer and its first size."""
+    tokenizer = TOKENIZERS[KINDS[name][3]]()
+    return tokenizer, len(tokenizer)
 
 
 def tokenizer_of(name: str) -> hf.PreTrainedTokenizerFast:
     """The tokenizer of one kind of backbone; shared, so leave it as it is."""
-    tokenizer = _shared_tokenizer(name)
+    tokenizer, size = _shared_tokenizer(name)
+    assert len(tokenizer) == size, "a test has added tokens to the shared tokenizer: copy it first"
     # A tokenizer keeps the padding and truncation of its last call and saves them, so that another test's
     # `padding_side="left"` would be the default of every tokenizer that is loaded from there.
     tokenizer.backend_tokenizer.no_padding()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -49,7 +50,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, rows in ROWS.items():
         (place / f"{name}_train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     number_data.write_model(place / "bert")
-    tokenizer = tokenizer_of("bert")
+    tokenizer = copy.deepcopy(tokenizer_of("bert"))
     tokenizer.add_tokens([AddedToken(word, single_word=True) for word in WORDS])
     backbone = new_backbone("bert")
     backbone.resize_token_embeddings(len(tokenizer))
