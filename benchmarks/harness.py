@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import math
 import time
 from pathlib import Path
 from statistics import median
@@ -38,6 +39,12 @@ def write(options: argparse.Namespace, figures: Any, **more: Any) -> None:
 
 def _is_path(value: Any) -> bool:
     return isinstance(value, Path) or (isinstance(value, str) and Path(value).exists())
+
+
+def wilson_interval(share: float, count: int, z: float = 1.96) -> tuple[float, float]:
+    """Wilson's 95 % interval of a share of `count` cases."""
+    centre, spread = share + z * z / (2 * count), z * math.sqrt(share * (1 - share) / count + z * z / (4 * count**2))
+    return (centre - spread) / (1 + z * z / count), min(1.0, (centre + spread) / (1 + z * z / count))
 
 
 class Timing(NamedTuple):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import random
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from mini_corpus import lines_of
 from slips import CORPORA, RATES, held_out
 
 from numerate.apps.calibrating import calibrate
@@ -20,17 +22,18 @@ if TYPE_CHECKING:
     from numerate.modeling.plausibility import HiddenNumbers
 
 
-def false_alarms(model: Any, data: Path, most: int) -> dict[str, Any]:
+def false_alarms(model: Any, data: Path, most: int, corpora: Sequence[str] = CORPORA) -> dict[str, Any]:
     """By corpus and rate: as the model is calibrated, and calibrated to dev texts of the corpus; `numbers` counts them.
 
     Each corpus gives at most `most` texts of a split, so that those of different sizes weigh alike. Passages of wiki
     are drawn from the whole split: the first ones are of few subjects, and their rates differ from those of others.
+    `market` has but 1,300 texts in a split, and both a calibration to them and a measure on them is a matter of chance
+    (4 to 6 % become 3 to 7 %): no model of ours saw its train part, whose articles fill up both.
     """
     shipped, found = model.calibration, {}
-    for name in CORPORA:
-        dev, test = (
-            [each for each in held_out(data, name, split, most, drawn=True) if _fits(each)][:most] for split in _SPLITS
-        )
+    for name in corpora:
+        every = ([*held_out(data, name, split, most, drawn=True), *_more(data, name, split)] for split in _SPLITS)
+        dev, test = ([each for each in texts if _fits(each)][:most] for texts in every)
         hidden = list(hidden_numbers(model, [text for text, _ in test]))
         figures: dict[str, Any] = {"numbers": sum(map(len, hidden))}
         figures["as shipped"] = _shares(shipped, test, hidden)
@@ -46,6 +49,20 @@ def false_alarms(model: Any, data: Path, most: int) -> dict[str, Any]:
 
 
 _SPLITS = ("dev", "test")
+
+
+def _more(data: Path, name: str, split: str) -> list[tuple[str, bool]]:
+    """Sentences of the train articles of `market`, drawn, one half for each split; nothing of other corpora."""
+    if name != "market":
+        return []
+    texts: dict[str, list[str]] = {}
+    for row, each in enumerate(lines_of(data / name / "train.jsonl.gz")):
+        texts.setdefault(each.get("id", f"{row}-0").rpartition("-")[0], []).append(each["comment"])
+    articles = sorted(texts)
+    random.Random(0).shuffle(articles)
+    if split == "test":
+        articles.reverse()
+    return [(text, False) for article in articles[: len(articles) // 2] for text in texts[article]]
 
 
 def _fits(each: tuple[str, bool]) -> bool:

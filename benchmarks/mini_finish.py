@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 from mini_alarms import false_alarms
+from mini_calibration import calibrate_rare, inside_90, intervals_by_kind
 from mini_corpus import TABLES, drawn_passages, held_out_titles, lines_of, name_of, passages
 from mini_training import load_weights, put_weights
 from slips import DigitScores, detection, print_tables
 
 import numerate
-from numerate.apps.calibrating import calibrate, seen_kinds
+from numerate.apps.calibrating import calibrate
 from numerate.files import file_hash
 from numerate.heads.mixture import from_signed_log, signed_log
 from numerate.modeling.number_calibration import CALIBRATION_FILE, read_calibration
-from numerate.modeling.plausibility import UNIT, bits_of, hidden_numbers, interval_ends
+from numerate.modeling.plausibility import UNIT, bits_of, hidden_numbers
 from numerate.modeling.written_forms import WrittenForms
 from numerate.records.row_text import row_texts
 
@@ -44,7 +45,7 @@ def finish(options: argparse.Namespace) -> None:
     model.eval().save_pretrained(output, bits=8)
     small = numerate.from_pretrained(output)
     most = options.held_out
-    kept = _Kept(folder / "finish", {"held_out": most, "weights": file_hash(output / "number_model.safetensors")})
+    kept = Kept(folder / "finish", {"held_out": most, "weights": file_hash(output / "number_model.safetensors")})
     about, text = kept("calibration", lambda: calibrated(small, held_out_texts(data, "dev", most), data))
     (output / CALIBRATION_FILE).write_text(text, encoding="utf-8")
     small.calibration = model.calibration = read_calibration(output)
@@ -76,6 +77,7 @@ def finish(options: argparse.Namespace) -> None:
     more = {"blind": blind, "blind_most": most // 8, "others": others}
     figures["detection"] = kept("detection", lambda: detection(small, data, **more, **again))
     figures["false alarms"] = kept("false alarms", lambda: false_alarms(small, data, most))
+    figures["intervals"] = kept("intervals", lambda: intervals_by_kind(small, data))
     figures["worse in 8 bits"] = compared(figures)
     files = {str(path.relative_to(output)): path.stat().st_size for path in output.rglob("*") if path.is_file()}
     figures["bytes"] = sum(files.values())
@@ -87,7 +89,7 @@ def finish(options: argparse.Namespace) -> None:
     print(f"{output}: {figures['bytes'] / 1e6:.1f} MB")
 
 
-class _Kept:
+class Kept:
     """Figures that take minutes, kept in a folder while the settings are the same: an error later loses none."""
 
     def __init__(self, folder: Path, settings: dict[str, Any]) -> None:
@@ -116,6 +118,7 @@ def calibrated(model: Any, dev: dict[str, list[str]], data: Path, passages_read:
     forms = WrittenForms.of(each for text in train for each in find(text) if kinds is None or each.kind in kinds)
     about = f"{len(dev['texts'])} dev sentences and {len(dev['rows'])} rows that no training saw"
     calibrate(model, dev["texts"], rows=dev["rows"], about=about, forms=forms)
+    about = calibrate_rare(model, data, about)
     return about, model.calibration.to_json()
 
 
@@ -154,25 +157,18 @@ def held_out_rows(data: Path, most: int) -> list[str]:
 
 def measured(model: Any, texts: dict[str, list[str]]) -> dict[str, Any]:
     """Figures of hidden numbers of test sentences: NLL, errors, coverage by kind; and masked words."""
-    truth, middle, low, high, bits = ([] for _ in range(5))
+    truth, middle, held, bits = ([] for _ in range(4))
     kinds: list[str] = []
     plain: list[bool] = []
     for hidden in hidden_numbers(model, texts["texts"]):
-        median, bottom, top = interval_ends(hidden.numbers)
-        names = [numeral.kind for numeral in hidden.numerals]
-        seen = seen_kinds(model, [texts["texts"][row] for row in hidden.rows], hidden.numerals, median)
-        ends = np.column_stack([bottom[:, 2], top[:, 2]])
-        if model.calibration is not None:
-            ends = model.calibration.stretched(seen, (0.05, 0.95), ends, median)
+        inside, median = inside_90(model, hidden, texts["texts"])
         truth.append(signed_log(hidden.targets.values(), UNIT).cpu().numpy())
         middle.append(median)
-        low.append(ends[:, 0])
-        high.append(ends[:, 1])
+        held.append(inside)
         bits.append(bits_of(hidden.numbers, hidden.targets))
-        kinds += names
+        kinds += [numeral.kind for numeral in hidden.numerals]
         plain += [each.kind == "quantity" and each.unit is None for each in hidden.numerals]
-    values, medians, lower, upper, surprise = map(np.concatenate, (truth, middle, low, high, bits))
-    inside = (values >= lower - 1e-9) & (values <= upper + 1e-9)
+    values, medians, inside, surprise = map(np.concatenate, (truth, middle, held, bits))
     gold, guess = (from_signed_log(torch.from_numpy(each), UNIT).numpy() for each in (values, medians))
     whole = (gold > 0) & (guess > 0)
     errors = np.abs(np.log10(gold[whole]) - np.log10(guess[whole]))
@@ -231,7 +227,10 @@ def write_card(output: Path, recipe: dict[str, Any], figures: dict[str, Any]) ->
         for kind, each in found["methods"]["model"]["all"].items():
             cells = f"{each['auc']:.3f} | {each['found_0.01']:.2f} | {each['found_0.05']:.2f} | {each['slips']}"
             rows.append(f"| {name} | {kind} | {cells} |")
-    covered = ", ".join(f"{kind} {share:.2f}" for kind, share in small["coverage_90_by_kind"].items())
+    covered = ", ".join(
+        f"{kind} {each['share']:.3f} ({each['interval'][0]:.2f} to {each['interval'][1]:.2f}, {each['numbers']:,})"
+        for kind, each in figures["intervals"].items()
+    )
     steps = "\n".join(
         f"- `{name}`: {recipe[name]['steps']:,} steps, {recipe[name]['texts']:,} texts, rate {recipe[name]['rate']}, "
         f"batches of {recipe[name]['batch']}, {recipe[name]['seconds']:.0f} s on {recipe[name]['device']}"
@@ -244,7 +243,7 @@ def write_card(output: Path, recipe: dict[str, Any], figures: dict[str, Any]) ->
     }
     weights = meta["base"]["sha256"][:16]
     said = [
-        f"{name} {each['as shipped']['0.05']:.3f} and {each['after --calibrate']['0.05']:.3f}"
+        f"{name} {each['as shipped']['0.05']:.3f} and {each['after --calibrate']['0.05']:.3f} of {each['numbers']:,}"
         for name, each in figures["false alarms"].items()
         if each["after --calibrate"] is not None
     ]
@@ -291,8 +290,8 @@ were left out: `{meta["leave_out"]}`. No other text was used.
 
 Hidden numbers of test sentences ({small["numbers"]:,}): NLL {shown["nll"]} nats (density of the signed logarithm),
 mean error {shown["log_mae"]} and median error {shown["median_log_error"]} orders of magnitude, within a factor of 2:
-{shown["within_2"]} ({shown["within_2_plain"]} of plain quantities); 90 % intervals hold {shown["coverage_90"]}
-({covered}).
+{shown["within_2"]} ({shown["within_2_plain"]} of plain quantities); 90 % intervals hold {shown["coverage_90"]}.
+By kind, of any test sentences (in brackets the 95 % interval of chance, and how many numbers): {covered}.
 Masked words of number-free sentences: hit@1 {shown["hit_1"]}{twin}. Right numbers that are reported when 5 % are asked
 for, as shipped and after `--calibrate` on other texts of the corpus: {alarms}.
 

