@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
     from numerate.modeling.plausibility import HiddenNumbers
 
-RARE = ("money", "percent", "ratio", "range", "ordinal", "identifier")
-"""Kinds with some hundred numbers or less in the drawn dev sentences; `4.5th` is seen as an identifier."""
+RARE = ("money", "percent", "ratio", "range")
+"""Kinds with fewer than 300 numbers in the drawn dev sentences."""
 ENOUGH = 1000
 """Numbers of a kind that are enough: chance moves the share that an interval holds by 0.01."""
 _PARTS = 4

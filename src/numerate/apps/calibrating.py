@@ -88,7 +88,7 @@ def calibrate_kinds(
         model: A model with a calibration; the counts of its written numbers are used, and stay.
         texts: Held-out sentences, in an order that has nothing to do with their numbers; give those of `calibrate` too.
         kinds: Kinds of numeral. One with fewer than 30 numbers in the texts stays as it is.
-        most: Numbers of each kind that are enough.
+        most: Numbers of each kind, as they are written, that are enough.
         about: What the calibration was fitted to, in one line; by default what it says already.
         batch_tokens: Tokens of one pass.
 
@@ -119,7 +119,7 @@ def chosen_for(
     """Numbers that are of some kinds, or would be seen as such if another value stood there, and for which kinds.
 
     That is asked for each number by itself and not of its value, so that the numbers that are seen as a kind are no
-    other ones than in all of the texts. The first `most` of each kind are enough.
+    other ones than in all of the texts. Those of a kind end with the `most`th that is written as such.
     """
     found: list[tuple[str, Numeral, set[str]]] = []
     left = dict.fromkeys(kinds, most)
@@ -128,10 +128,10 @@ def chosen_for(
             before, after = text[: numeral.start], _BEHIND.sub("", numeral.text) + text[numeral.end :]
             may_be = {numeral.kind, *(kind_at(model, before, value, after) for value in _PROBES)}
             mine = {kind for kind in may_be if left.get(kind, 0) > 0}
-            for kind in mine:
-                left[kind] -= 1
             if mine:
                 found.append((text, numeral, mine))
+            if numeral.kind in mine:
+                left[numeral.kind] -= 1
         if not any(left.values()):
             break
     return found
