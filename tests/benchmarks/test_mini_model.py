@@ -133,6 +133,18 @@ def test_the_whole_chain_makes_a_model(
     assert str(tmp_path) not in "".join(path.read_text("utf-8") for path in output.glob("*.json"))
     assert model.predict("The tower is [NUM] metres tall.").median().isfinite().all()
     assert "| units | x10 |" in (output / "README.md").read_text("utf-8") and "MiB" in capsys.readouterr().out
+    # Rare kinds again, without the folder of the training; what was measured is kept.
+    weights = (output / "number_model.safetensors").read_bytes()
+    mini.main(["refit", "--tiny", f"--folder={tmp_path / 'again'}", f"--data={data}", f"--output={output}"])
+    again = json.loads((output / "figures.json").read_text("utf-8"))["figures"]
+    assert again["calibrated on"].endswith("; rare kinds to up to 60 numbers each of all dev sentences")
+    assert again["intervals"]["money"]["numbers"] > 5 and again["8 bits"]["numbers"] == figures["8 bits"]["numbers"]
+    assert sum(low <= each["share"] <= high for each in again["intervals"].values() for low, high in [each["interval"]])
+    assert again["false alarms"].keys() == figures["false alarms"].keys() and "coverage_90" not in again["bfloat16"]
+    assert weights == (output / "number_model.safetensors").read_bytes()
+    assert "By kind, of any test sentences" in (output / "README.md").read_text("utf-8")
+    kept = {path.name for path in (tmp_path / "again" / "refit").iterdir()}
+    assert {"calibration.json", "intervals.json", "coverage-3.json", "alarms-market.json"} <= kept
     other = ["--name=mog", "--head=mog", "--without-tables", f"--output={tmp_path / 'sent'}"]
     mini.main(["train", "--tiny", f"--folder={folder}", *other])
     described = json.loads((tmp_path / "sent" / "mog.json").read_text("utf-8"))
