@@ -323,12 +323,6 @@ def detection(
     return result
 
 
-def alarms_of_right_numbers(model: Any, data: Path, name: str, most: int, seed: int = 0) -> dict[str, float]:
-    """`false_alarms` of `detection` for one corpus, after a new calibration; it reads twice as many passages."""
-    cases = cases_of(held_out(data, name, "test", 2 * most), model.processor.reader, model.processor.kinds, most, seed)
-    return _false_alarms(model, cases, ModelScores(model)(cases), alarm_measure(model.calibration))
-
-
 def _by_place(cases: Sequence[Case], right: np.ndarray, wrong: dict[str, np.ndarray]) -> dict[str, dict[str, float]]:
     """AUC of exchanged digits by which of them were exchanged, for years, plain quantities and other numbers."""
     found: dict[str, dict[str, float]] = {}
