@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import calendar
 import datetime
-import re
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+from numerate.apps.consistency.patterns import regex
+
+if TYPE_CHECKING:
+    import re
 
 __all__ = ["DATE", "MONTH", "NamedDate", "day_exists", "days_in_month", "month_number", "read_date"]
 
@@ -29,7 +33,7 @@ MONTH = (
     r"|Oct(?:ober|\.)?|Nov(?:ember|\.)?|Dec(?:ember|\.)?)"
 )
 _YEAR = r"[12]\d{3}"
-DATE = re.compile(
+DATE = regex(
     rf"(?<![\w.])(?:(?P<d1>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<m1>{MONTH})(?![a-z])(?:,? (?P<y1>{_YEAR})(?!\d))?"
     rf"|(?P<m2>{MONTH}) (?P<d2>\d{{1,2}})(?:st|nd|rd|th)?(?![\d:.,]\d|\w)(?: ?, (?P<y2>{_YEAR})(?!\d)"
     rf"| (?P<y4>{_YEAR})(?!\d))?"

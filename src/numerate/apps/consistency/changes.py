@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain, written_like
 from numerate.apps.consistency.change_claims import COMPARING, PLAINLY, Change, changes_of
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.quantities import PERCENT, one
 from numerate.numerals.unit_factors import dimension_name
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["change_findings"]
 
 
-_COMPOUND = re.compile(
+_COMPOUND = regex(
     rf"\b(?:twice|three times|annually|annual|each (?:year|month|time|week)|compound\w*|in a row|successive\w*"
     rf"|consecutive\w*|yearly|monthly|and again)\b|{one(PERCENT)} (?:per|an?|each|every) (?:year|month|annum|week"
     rf"|day)\b"

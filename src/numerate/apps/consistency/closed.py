@@ -13,6 +13,7 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain, written_like
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.quantities import COUNT, MONEY, PERCENT, UNIT, one, slot
 from numerate.numerals.unit_factors import converted, dimension_name
 
@@ -57,14 +58,14 @@ _MORE = (
     r"|down|ahead|behind|clear|adrift|short"
 )
 _HEDGE = r"(?:(?:by|about|around|approximately|roughly|some|only|just|a|an|the|another|exactly) )*"
-_BEFORE = re.compile(
+_BEFORE = regex(
     rf"\b(?:(?:{_MOVED}) {_HEDGE}|(?:{_RISE}|{_DROP}|change|difference|gap|margin) of {_HEDGE}"
     rf"|(?:{_MOVED}) (?:[^.;]|\.(?=\d)){{1,30}}(?:, or| \() ?{_HEDGE})[+−-]?$"
 )
-_BEHIND = re.compile(
+_BEHIND = regex(
     rf"(?:[ -](?:percentage[ -])?points?)?[ -](?:(?!points?\b)[a-z]+ )?(?:{_RISE}|{_DROP}|difference|gap|{_MORE})\b"
 )
-_OTHER = re.compile(
+_OTHER = regex(
     r"\b(?:while|whereas|but|although|respectively|per|same-store|comparable-store|comparable|organic"
     r"|like-for-like|basis|excluding|adjusted|each|year-to-date"
     r"|annual|annually|forecast|expected"
@@ -180,7 +181,7 @@ def closed_percent(sentence: Sentence) -> Iterator[Finding]:
     yield finding_at("percent", p, message, meant=abs(real), others=[a, b], probability=0.9)
 
 
-_COMPARED = re.compile(r" (?:above|below|over|under|beyond|past|more than|less than|fewer than)\b")
+_COMPARED = regex(r" (?:above|below|over|under|beyond|past|more than|less than|fewer than)\b")
 
 
 def _is_compared(sentence: Sentence, p: Quantity, value: Quantity) -> bool:
@@ -193,15 +194,15 @@ def _unhedged(quantity: Quantity) -> Quantity:
 
 
 _CHARGES = r"(?:deposit|tax|tip|commission|interest|fee|vat|duty|levy|surcharge|royalty|down payment|gratuity)"
-_CHARGE = re.compile(
+_CHARGE = regex(
     rf"\b{_CHARGES} (?:of|at|rate of) {one(PERCENT)}|{one(PERCENT)} (?:(?!in )[a-z]+ )?{_CHARGES}\b|\b{_CHARGES} on\b"
 )
-_RATE_WORDS = re.compile(r"\b(?:including|interest|annual|rates?|excluding|per (?:year|annum)|each year)\b")
-_TWO_BASES = re.compile(r"\btwice\b|\bcompared\b.*\bfrom\b|\bfrom\b.*\bcompared\b")
+_RATE_WORDS = regex(r"\b(?:including|interest|annual|rates?|excluding|per (?:year|annum)|each year)\b")
+_TWO_BASES = regex(r"\btwice\b|\bcompared\b.*\bfrom\b|\bfrom\b.*\bcompared\b")
 """`compared with 15 in December and fell 18 % from 17 in January`"""
 
 
-_TIMES_WORD = re.compile(
+_TIMES_WORD = regex(
     r"\b(?P<hedge>more than |nearly |almost |about |roughly |over |at least |approximately |not |some "
     r"|around |less than |only |up to )*"
     r"(?P<word>twice|doubl(?:ed|ing|e)|tripl(?:ed|ing|e)|trebled|quadrupled|halved|halving"
@@ -242,20 +243,20 @@ def closed_factor(sentence: Sentence) -> Iterator[Finding]:
     yield finding_at("percent", b, message, others=[a], probability=0.9)
 
 
-_NOT_TIMES = re.compile(
+_NOT_TIMES = regex(
     r"\b(?:since|again|doubles|single|both|bed\w*|room\w*|album|then|would|could|(?<!in )may|might|if|plan\w*"
     r"|aim\w*|target|expected|won|game|time)\b"
 )
 
 
-_LOST_OR = re.compile(
+_LOST_OR = regex(
     rf"\b(?P<w>{_MOVED}) (?:by )?(?:{slot('d', COUNT + MONEY + UNIT)}(?: [a-z]+)?(?:, or| \("
     rf"|, ) ?{slot('p', PERCENT)}"
     rf"|{slot('p2', PERCENT)}(?:, or| \(|, ) ?{slot('d2', COUNT + MONEY + UNIT)}(?: [a-z]+)?)(?:,|\))? (?:to|at)"
     rf" (?:(?:close|end|finish|stand|settle|trade|a|the|an|[a-z]+ed) )*(?:at |on )?{slot('b', COUNT + MONEY + UNIT)}"
 )
 """`lost 120 points, or 1 %, to close at 11,880`"""
-_FELL = re.compile(
+_FELL = regex(
     r"fell|fall|drop|declin|decreas|shrank|slid|plung|tumbl|sank|reduc|cut|down|lost|dip|slip|low|eas"
     r"|shed|contract|slash|trim"
 )
@@ -296,7 +297,7 @@ def _closed_points(sentence: Sentence, percents: list[Quantity], points: Quantit
     yield finding_at("percent", points, message, meant=real, others=percents, probability=0.9)
 
 
-_POINTS = re.compile(r"[ -](?:percentage[ -])?points?\b")
+_POINTS = regex(r"[ -](?:percentage[ -])?points?\b")
 
 
 def _is_kin(one: Quantity, other: Quantity) -> bool:
@@ -340,8 +341,8 @@ def is_typo(said: Quantity, real: float) -> bool:
     )
 
 
-_ALL_CLIMBS = re.compile(r"\b(?:total|cumulative|overall|accumulated|combined) (?:climb\w*|ascent|descent|gain|drop)\b")
-_THAN_NOW = re.compile(r"\bthan (?:now|today|then|at present|currently)\b")
+_ALL_CLIMBS = regex(r"\b(?:total|cumulative|overall|accumulated|combined) (?:climb\w*|ascent|descent|gain|drop)\b")
+_THAN_NOW = regex(r"\bthan (?:now|today|then|at present|currently)\b")
 
 
 def _is_joined(sentence: Sentence, each: Quantity) -> bool:
@@ -392,14 +393,14 @@ def closed_difference(sentence: Sentence) -> Iterator[Finding]:
     yield finding_at("difference", d, message, meant=meant, others=[a, b], probability=0.9)
 
 
-_GAP_BETWEEN = re.compile(
+_GAP_BETWEEN = regex(
     r"\b(?:gap|difference|margin|lead|distance) between\b.*\b(?:is|was|comes to|came to"
     r"|amounts to) (?:an? )?[^ ]+(?: [a-z]+)?\.?$"
 )
-_FURTHER = re.compile(r"(?: [a-z]+)? more(?! than\b)")
+_FURTHER = regex(r"(?: [a-z]+)? more(?! than\b)")
 """`and 60 more after an interview`"""
-_SIZES = re.compile(r"\b(?:wide|long|length|width|perimeter|higher up|lower down)\b")
-_THAN = re.compile(r"\b(?:than|from|compared|against|on the|over the|above|below|ahead of|behind|clear of)\b")
+_SIZES = regex(r"\b(?:wide|long|length|width|perimeter|higher up|lower down)\b")
+_THAN = regex(r"\b(?:than|from|compared|against|on the|over the|above|below|ahead of|behind|clear of)\b")
 
 
 def _in_one_unit(values: list[Quantity]) -> list[float] | None:
@@ -419,7 +420,7 @@ def _in_one_unit(values: list[Quantity]) -> list[float] | None:
     return sizes
 
 
-_SPAN_CUE = re.compile(
+_SPAN_CUE = regex(
     r"\b(?:took|takes|taking|last(?:ed|s|ing)?(?: for)?|spann(?:ed|ing)|(?:period|term|total|span|journey"
     r"|trip|stretch|duration|ride|reign|tenure|career|gap|interval) of"
     r"|(?:after|for|following|over) an? [a-z]+ of|open for|after|i\.e\.,?|that is,?|or"
@@ -427,11 +428,11 @@ _SPAN_CUE = re.compile(
     r"|service|operation"
     r"|power)) for|so [a-z ]{0,24}) (?:an? |the |a full |exactly |in )?$"
 )
-_SPAN_END = re.compile(r"\s*(?:[.,;)]|$|(?:later|afterwards|apart|long|in all|in total|altogether|to [a-z]+)\b)")
-_SPAN_BEHIND = re.compile(
+_SPAN_END = regex(r"\s*(?:[.,;)]|$|(?:later|afterwards|apart|long|in all|in total|altogether|to [a-z]+)\b)")
+_SPAN_BEHIND = regex(
     r" (?:after (?:the|its|his|her|their|an?)|later|afterwards|apart|in all|in total|altogether|long)\b"
 )
-_NOT_SPAN = re.compile(
+_NOT_SPAN = regex(
     r"\b(?:born|died|which|who|ago|per|every|each|experience|first|last|next|another|previous|more than"
     r"|aged?|old|older|younger|sentence\w*|prison|contract|before|earlier|delay|late|early|within"
     r"|break|pause|interruption|notice|again|while|whereas|but|follow|warranty|minimum|maximum|least"
@@ -442,7 +443,7 @@ _NOT_SPAN = re.compile(
 )
 
 
-FLIGHT = re.compile(
+FLIGHT = regex(
     r"\b(?:flights?|flew|fly|flies|lands?|landed|takes off|took off|plane|local time|time zones?"
     r"|in the air|touche[sd] down|airborne)\b"
 )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain, written_like
 from numerate.apps.consistency.closed import blur_of, context_of, is_change, values_alike, values_of
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.quantities import COUNT, MONEY, UNIT, slot
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ __all__ = [
     "closed_taken", "closed_times", "closed_way",
 ]  # fmt: skip
 
-_SEVERAL = re.compile(
+_SEVERAL = regex(
     r"\b(?:while|whereas|but|although|respectively|per|each|every|both|including|of which|of whom|forecast"
     r"|expected|basis"
     r"|annual\w*|compound\w*|same-store|organic|excluding|record|twice|another|further|interest|since)\b"
@@ -59,14 +59,14 @@ def closed_growth(sentence: Sentence) -> Iterator[Finding]:
 
 
 _UNITS = r"(?:points?|goals?|runs?|votes?|seats?|strokes?|games?|frames?|tries)"
-_SCORE = re.compile(rf"(?<![–—-]){slot('a', COUNT)} ?(?:[–—-]|to) ?{slot('b', COUNT)}(?! ?[–—-])")
-_MARGIN = re.compile(
+_SCORE = regex(rf"(?<![–—-]){slot('a', COUNT)} ?(?:[–—-]|to) ?{slot('b', COUNT)}(?! ?[–—-])")
+_MARGIN = regex(
     rf"\b(?:by|of|with|to) (?:an? |the )?(?:margin of )?{slot('d', COUNT)} {_UNITS}\b(?! (?:per|each|in|from|to))"
     rf"|{slot('d2', COUNT)}[ -](?:point|goal|run|vote|seat|stroke|shot|game)[ -](?:win|victory|loss|defeat"
     rf"|lead|margin"
     r"|majority|advantage|triumph|deficit|gap|difference|cushion)\b"
 )
-_NOT_MARGIN = re.compile(
+_NOT_MARGIN = regex(
     r"\b(?:half-time|halftime|interval|break|trail\w*|came from|at one (?:point|stage)|once|aggregate|earlier"
     r"|previous\w*"
     r"|season|record|series|quarter|period|set|leg|penalt\w*|overtime|extra time|up to|as many as|averag\w*|followed"
@@ -74,7 +74,7 @@ _NOT_MARGIN = re.compile(
 )
 
 
-_OTHER_GAME = re.compile(
+_OTHER_GAME = regex(
     r"\b(?:after|following|since|before|avenging|despite) (?:an?|their|its|his|her|the|last)(?: [a-z]+)? $"
 )
 
@@ -96,8 +96,8 @@ def closed_margin(sentence: Sentence) -> Iterator[Finding]:
     yield finding_at("difference", d, message, meant=real, others=[a, b], probability=0.87)
 
 
-_APART = re.compile(r"\b(?:apart|older|younger|senior|junior|age (?:difference|gap)|difference in age|between them)\b")
-_AGED = re.compile(
+_APART = regex(r"\b(?:apart|older|younger|senior|junior|age (?:difference|gap)|difference in age|between them)\b")
+_AGED = regex(
     r"\b(?:is|was|aged|age|at|and|the (?:[a-z]+ )?(?:older|younger|elder|other|first|second|sister|brother|one)"
     r"|then|now|,)"
     r" $|\($"
@@ -125,27 +125,27 @@ def closed_ages(sentence: Sentence) -> Iterator[Finding]:
     yield finding_at("difference", d, message, meant=real, others=[a, b], probability=0.87)
 
 
-_CAME = re.compile(
+_CAME = regex(
     r"\b(?:inflows?|receipts|received|deposit\w*|arriv\w+|join\w*|births|hired|bought|purchas\w+"
     r"|add(?:ed|ing|s)?|gained|earned"
     r"|got on|boarded|returned|delivered|income|admitted|admissions|new|revenues?|signed|born|enrolled|produced)\b"
 )
-_WENT = re.compile(
+_WENT = regex(
     r"\b(?:outflows?|payments|paid|withdr[ae]w\w*|depart\w*|left(?! with)|deaths|resign\w*|retir\w*|sold|sell\w*"
     r"|remov\w+|lost"
     r"|spent|gave|got off|alighted|lent|shipped|used|expens\w+|spending|costs|discharg\w+|discharges|died"
     r"|dropped out|closed"
     r"|repaid|repayments?|consumed|cancelled)\b"
 )
-_BEGUN = re.compile(
+_BEGUN = regex(
     r"\b(?:beginning|opening|start\w*|began|begins|initial\w*|originally|had|has|with|was|were|of|from|on)\b"
 )
-_ENDED = re.compile(
+_ENDED = regex(
     r"\b(?:stood at|stands at|end\w*|closing|closed|clos\w+|finish\w*|now|left|leaving|remain\w*|leaves|final|had|has"
     r"|bringing [a-z ]+ to|balance|total|then|amount\w* to|came to|was|are|were|is|of|to|with|at|there were|to give)"
     r"(?: [a-z]+){0,3} $"
 )
-_RATES = re.compile(
+_RATES = regex(
     r"\b(?:than|compared|versus|per|each|every|averag\w*|between|of which|of whom|of them|respectively|while"
     r"|such as|offset)\b|%"
 )
@@ -186,13 +186,13 @@ def closed_stock(sentence: Sentence) -> Iterator[Finding]:
     yield finding_at("sum", end, message, meant=near, others=values[:-1], probability=0.85)
 
 
-_TIMES = re.compile(
+_TIMES = regex(
     rf"{slot('n', COUNT)} times (?P<as>as (?!well |long |soon |far )[a-z]+ as|the (?:size|number|price|amount"
     rf"|height|length|weight|area"
     r"|population|cost|rate|figure|total|capacity|distance|value|speed|mass|volume)|larger|higher|bigger|more|heavier"
     r"|longer|taller|that of)\b"
 )
-_LOOSE = re.compile(
+_LOOSE = regex(
     r"\b(?:about|around|nearly|almost|roughly|over|more than|less than|at least|up to|some|approximately|only"
     r"|would|could"
     r"|may|might|if|expected|plan\w*|since|won|each|every|per|respectively|season|career|week|day|year)\b"
@@ -219,7 +219,7 @@ def closed_times(sentence: Sentence) -> Iterator[Finding]:
     yield finding_at("percent", n, message, meant=ratio, others=[a, b], probability=0.87)
 
 
-_BY_PART = re.compile(
+_BY_PART = regex(
     r"\b(?:(?P<down>fell|fallen|dropp?(?:ed|ing)?|cut|reduced|reducing|declined|decreased|shrank"
     r"|shrunk|down|lowered|lost|slashed)"
     r"|(?P<up>rose|risen|grew|grown|up|increased|raised|climbed|gained|jumped|expanded)) (?:by )?(?:an?|one)[ -]"
@@ -229,7 +229,7 @@ _BY_PART = re.compile(
     r"|cheaper|longer|shorter)\b"
 )
 _PARTS = {"half": 2, "third": 3, "quarter": 4, "fifth": 5, "sixth": 6, "eighth": 8, "tenth": 10}
-_HEDGED = re.compile(
+_HEDGED = regex(
     r"\b(?:about|around|nearly|almost|roughly|over|more than|less than|at least|some|approximately|only) (?:an?"
     r"|one|by)\b"
 )
@@ -264,12 +264,12 @@ def closed_fraction(sentence: Sentence) -> Iterator[Finding]:
     yield finding_at("percent", high, message, others=[low], probability=0.87)
 
 
-_WAY = re.compile(
+_WAY = regex(
     rf"\bfrom (?:[a-z]+ ){{0,3}}?{slot('a', COUNT + UNIT + MONEY)}(?: [a-z]+){{0,5}}? to "
     rf"(?:[a-z]+ ){{0,3}}?{slot('b', COUNT + UNIT + MONEY)}"
 )
-_EXTRA = re.compile(r"\b(?:so|thus|therefore|hence),? (?:an?other|(?:a )?further)\b")
-_MEANS = re.compile(
+_EXTRA = regex(r"\b(?:so|thus|therefore|hence),? (?:an?other|(?:a )?further)\b")
+_MEANS = regex(
     r"(?:,|;|:|\(| –| —)? ?(?:so|thus|therefore|hence|i\.e\.,?|that is,?|or|which (?:is|means|makes)|meaning"
     r"|making|giving|equal to"
     r"|it|this)?(?: [a-z'’-]+){0,5}? (?:another|further|additional|extra|whole|full|difference of|gap of|way of"
@@ -300,7 +300,7 @@ def closed_way(sentence: Sentence) -> Iterator[Finding]:
     yield finding_at("difference", d, message, meant=real, others=[a, b], probability=0.86)
 
 
-_TAKEN = re.compile(
+_TAKEN = regex(
     r"\b(?P<part>half|one half|a third|one third|two thirds|a quarter|one quarter|three quarters|a fifth|a tenth)"
     r" (?:of )?(?:the|its|all|their|his|her) (?P<q>\S)"
 )
@@ -308,7 +308,7 @@ _SHARES = {
     "half": 1 / 2, "one half": 1 / 2, "a third": 1 / 3, "one third": 1 / 3, "two thirds": 2 / 3, "a quarter": 1 / 4,
     "one quarter": 1 / 4, "three quarters": 3 / 4, "a fifth": 1 / 5, "a tenth": 1 / 10,
 }  # fmt: skip
-_LEAVING = re.compile(r"\b(?:leav(?:es?|ing)|left|remain(?:s|ing|ed)?|rest)(?: [a-z'’-]+){0,3} ?$")
+_LEAVING = regex(r"\b(?:leav(?:es?|ing)|left|remain(?:s|ing|ed)?|rest)(?: [a-z'’-]+){0,3} ?$")
 
 
 def closed_taken(sentence: Sentence) -> Iterator[Finding]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
 from numerate.apps.consistency.closed import blur_of, context_of, is_typo, values_alike
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.quantities import COUNT, MONEY, one
 
 if TYPE_CHECKING:
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 
 __all__ = ["closed_added", "closed_minus", "closed_product", "closed_rest"]
 
-_LEFT_BEFORE = re.compile(
+_LEFT_BEFORE = regex(
     r"\b(?:leaving|leaves|left|which left) (?:(?:it|him|her|them|us|with|only|just|a total of|the|some) )*$"
 )
-_LEFT_BEHIND = re.compile(
+_LEFT_BEHIND = regex(
     r"(?: [a-z'’-]+){0,2}? (?:(?:left over|left|remain(?:ed|s|ing)?)(?=[.,;)]|$| (?:for|to)\b)|left in\b)"
 )
-_ADDED = re.compile(
+_ADDED = regex(
     r"\b(?:of them|of these|more|another|additional|further|each|per|of which|of whom|added|joined|new|percent"
     r"|about|than"
     r"|behind|first|last)\b"
 )
 
 
-_TAKEN_OF = re.compile(r"(?: [a-z'’-]+)? of (?:the|its|their|his|her|our|all|these|those) $")
+_TAKEN_OF = regex(r"(?: [a-z'’-]+)? of (?:the|its|their|his|her|our|all|these|those) $")
 
 
 def closed_rest(sentence: Sentence) -> Iterator[Finding]:
@@ -65,12 +65,12 @@ def closed_rest(sentence: Sentence) -> Iterator[Finding]:
     )
 
 
-_MINUS = re.compile(
+_MINUS = regex(
     r"\b(?:less|minus|net of|after deducting|after subtracting|after paying|deducting|subtracting)\b(?! than)"
     r"|\bafter (?:an? |the )?(?:[a-z]+ )?(?:tax|taxes|deductions?|expenses|costs|fees?|discounts?|rebates?)\b"
 )
-_PLUS = re.compile(r"\bplus\b|\band\b|\bwith\b|\+")
-_MINUS_RESULT = re.compile(
+_PLUS = regex(r"\bplus\b|\band\b|\bwith\b|\+")
+_MINUS_RESULT = regex(
     r"\b(?:leav(?:e|es|ing)|left|net|is|was|are|were|equals?|gives?|giving|makes?|being|=|comes? to|came to)\b|="
 )
 
@@ -101,19 +101,19 @@ def closed_minus(sentence: Sentence) -> Iterator[Finding]:
     yield finding_at("sum", z, f"{told} = {plain(real)}, not {z.text}.", meant=real, others=terms, probability=0.9)
 
 
-_NOT_MINUS = re.compile(
+_NOT_MINUS = regex(
     r"\b(?:per|each|compared|against|versus|vs|from|respectively|rose|fell|up|down|while|but|of which|including"
     r"|average|percent|more|no less|not less|or less|much less)\b"
 )
-_PLUS_BEFORE = re.compile(
+_PLUS_BEFORE = regex(
     r"\b(?:further|additional|another|extra|added|adding|bought|signed|gained|acquired) (?:the |an? )?$"
 )
-_PLUS_BEHIND = re.compile(
+_PLUS_BEHIND = regex(
     r"(?: [a-z]+)? (?:more|further|additional|new|extra)\b|(?: [a-z'’-]+){1,3} (?:were|was) (?:added|bought"
     r"|built|acquired)"
 )
-_NOW = re.compile(r"\b(?:now|total|tally|toll|to|giving|bringing|makes|making|altogether|in all|brought|brings)\b")
-_NOT_ADDED = re.compile(
+_NOW = regex(r"\b(?:now|total|tally|toll|to|giving|bringing|makes|making|altogether|in all|brought|brings)\b")
+_NOT_ADDED = regex(
     r"\b(?:than|per|each|percent|average|between|before|ago|minutes?|while|but|respectively|of which"
     r"|of whom|of these|of them|won|beat|from)\b|;"
 )
@@ -149,29 +149,29 @@ def closed_added(sentence: Sentence) -> Iterator[Finding]:
     )
 
 
-_EACH = re.compile(
+_EACH = regex(
     r"\b(?:(?:an?|one|the) [a-z]+ (?:costs?|holds?|contains?|has|weighs?|seats)|costs?[^.;]{1,20}\bso (?:an?|the)"
     r"|each|every|apiece|per [a-z]+"
     r"|an? (?:day|week|hour|month|year|minute|piece|kilo|litre|person|head))\b"
 )
-_AT_PRICE = re.compile(
+_AT_PRICE = regex(
     rf"{one(COUNT)} [a-z]+s at {one(MONEY)}(?: each| apiece)? (?:c[ao]mes? to|costs?|totals?|totalled|makes?|is|was"
     rf"|were|are"
     rf"|amounts? to|amounted to) {one(MONEY)}(?=[.,;)]|$| in all| in total| altogether)"
 )
-_MAKES = re.compile(
+_MAKES = regex(
     r"\b(?:total\w*|in all|altogether|giving|gives?|makes?|making|mak|cost|costs|came to|comes to|so|is"
     r"|amount\w*|add(?:s|ed)? up|takes?|took|earn\w*|paid|pays?|contain\w*"
     r"|holds?|raise[sd]?|brings?|worth|sum|equals?)\b"
 )
-_NOT_PRODUCT = re.compile(
+_NOT_PRODUCT = regex(
     r"\b(?:plus|including|shipping|tax|discount|after|before|of which|left|sold|more than|less than|average"
     r"|between|from|to the|rose|fell|up to|bonus"
     r"|about|than|other|against|and an?|first|last|record|share|while|but|won|beat|since|remain\w*|only)\b|, and\b|;|%"
 )
 
 
-_HARD = re.compile(
+_HARD = regex(
     r"\b(?:plus|including|shipping|tax|discount|sold|and an?|other|of which|than|bonus|left|remain\w*|average)\b"
     r"|, and\b|%"
 )

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import itertools
 import math
-import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain, written_like
 from numerate.apps.consistency.closed import blur_of, context_of, is_typo, values_of
+from numerate.apps.consistency.patterns import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["closed_opposites", "closed_part", "closed_share", "closed_total"]
 
-_TOTAL_BEFORE = re.compile(
+_TOTAL_BEFORE = regex(
     r"\b(?:total(?:s|led|ed|ling|ing)?|sum|altogether|in all|in total|together|combined|overall|add(?:s|ed|ing)? up to"
     r"|amount(?:s|ed|ing)? to|(?:came|comes?|coming|bringing|brings|brought)(?: [a-z]+){0,4} to|making|makes|giving"
     r"|gives?"
@@ -32,12 +32,12 @@ _TOTAL_BEFORE = re.compile(
     r"|(?:,|;|:| [–—-]) (?:so|thus|hence|therefore)(?: [a-z]+){0,4} $|\b(?:amount due|bill|sum|invoice) (?:is|was"
     r"|came to|comes to) $"
 )
-_TOTAL_BEHIND = re.compile(
+_TOTAL_BEHIND = regex(
     r"(?: [a-z'’-]+){0,4}? (?:in all|in total|altogether|all told|combined|overall|together)(?=[.,;)]|$| (?:for"
     r"|over|on)\b)"
     r"|(?: [a-z'’-]+){0,3}? as a whole\b"
 )
-_NOT_PARTS = re.compile(
+_NOT_PARTS = regex(
     r"\b(?:of which|of whom|of them|of these|of those|of it|of that|among|including|includes?|included|than|compared"
     r"|versus|vs|against|per|each|every|between|averag\w*|mean|median|respectively|until|rose|fell"
     r"|grew|ranked|aged|times|"
@@ -47,7 +47,7 @@ _NOT_PARTS = re.compile(
     r"|out of|except|plus|minus|less|left|sold for|worth|priced|score[ds]?|beat|won|lost|led|margin|second only)\b"
     r"|%|[×+]|\d ?[-–] ?\d| of (?:the|its|their|his|her|all) [\ue000-\ue009]"
 )
-_JOINED = re.compile(r",|\band\b|;|:|–|—")
+_JOINED = regex(r",|\band\b|;|:|–|—")
 
 
 def closed_total(sentence: Sentence) -> Iterator[Finding]:
@@ -83,14 +83,14 @@ def closed_total(sentence: Sentence) -> Iterator[Finding]:
     yield finding_at("sum", total, message, meant=whole, others=parts, probability=0.85)
 
 
-_OPPOSITES = re.compile(
+_OPPOSITES = regex(
     r"\b(?:death|died|killed)\w*\b.*\b(?:surviv|recover)|\b(?:surviv|recover)\w*\b.*\b(?:death|died"
     r"|killed)|\bpassed\b.*\bfailed\b"
     r"|\bfailed\b.*\bpassed\b|\baccepted\b.*\brejected\b|\bpresent\b.*\babsent\b|\bpositive\b.*\bnegative\b"
     r"|\bnegative\b.*\bpositive\b|\b(?:for|favou?r)\b.*\bagainst\b|\bcorrect\b.*\b(?:wrong|incorrect)\b"
     r"|\bcompleted\b.*\bdropped out\b|\bemployed\b.*\bunemployed\b"
 )
-_WHOLE_BEFORE = re.compile(r"\b(?:of|among|out of|from) (?:the |all |its |these |those |a total of )?$")
+_WHOLE_BEFORE = regex(r"\b(?:of|among|out of|from) (?:the |all |its |these |those |a total of )?$")
 
 
 def closed_opposites(sentence: Sentence) -> Iterator[Finding]:
@@ -110,9 +110,7 @@ def closed_opposites(sentence: Sentence) -> Iterator[Finding]:
     yield finding_at("sum", whole, message, others=parts, expected_at_least=real, probability=0.85)
 
 
-_NOT_OPPOSED = re.compile(
-    r"\b(?:each|per|respectively|both|than|another|more|twice|tests?|times|years?|votes? to|also)\b"
-)
+_NOT_OPPOSED = regex(r"\b(?:each|per|respectively|both|than|another|more|twice|tests?|times|years?|votes? to|also)\b")
 
 
 def _is_part(part: Quantity, total: Quantity) -> bool:
@@ -131,20 +129,18 @@ def _some_add_up(parts: list[Quantity], total: Quantity, slack: float) -> bool:
     )
 
 
-_PART_OF = re.compile(
-    r"^(?: (?!of )[a-z'’-]+){0,5}? (?:out )?of (?:(?:the|its|all|their|these|those|our|a total of) )*$"
-)
-_OF_THEM = re.compile(r"(?: [a-z'’-]+){0,2} of (?:them|these|those|whom|which)\b")
-_WHOLE_FIRST = re.compile(r"(?:^|[,;:] )(?:out )?(?:of|among) (?:(?:the|its|all|these|those|our|their) )*$")
-_THEREOF = re.compile(r",? (?:of which|of whom|of these|of those|of this|of that|thereof)\b")
-_MADE_UP = re.compile(r"\bma[dk](?:es?|ing) up\b")
-_SHARE_WORD = re.compile(
+_PART_OF = regex(r"^(?: (?!of )[a-z'’-]+){0,5}? (?:out )?of (?:(?:the|its|all|their|these|those|our|a total of) )*$")
+_OF_THEM = regex(r"(?: [a-z'’-]+){0,2} of (?:them|these|those|whom|which)\b")
+_WHOLE_FIRST = regex(r"(?:^|[,;:] )(?:out )?(?:of|among) (?:(?:the|its|all|these|those|our|their) )*$")
+_THEREOF = regex(r",? (?:of which|of whom|of these|of those|of this|of that|thereof)\b")
+_MADE_UP = regex(r"\bma[dk](?:es?|ing) up\b")
+_SHARE_WORD = regex(
     r" (?:of (?:them|these|those|the total|all|the whole)\b|(?:approval|support|turnout|success|response|pass"
     r"|attendance"
     r"|hit|completion|conversion|majority|accuracy|rate)\b)|[).,;:]|$| (?:were|was|had|have|are|in favou?r|voted"
     r"|said)\b"
 )
-_NOT_PART = re.compile(
+_NOT_PART = regex(
     r"\b(?:rose|fell|grew|increase\w*|decrease\w*|declin\w*|up|down|gain\w*|growth|more|less|fewer"
     r"|than|higher|lower|per"
     r"|each|every|while|whereas|but|interest|discount|compared|versus|against|average|respectively|another|other"
@@ -199,12 +195,12 @@ def _is_fraction(quantity: Quantity) -> bool:
     return quantity.group == "plain" and 0 < quantity.value < 1 and quantity.text[:1].isalpha()
 
 
-_SHARE_BEFORE = re.compile(
+_SHARE_BEFORE = regex(
     r"(?:\b(?:or|i\.e\.,?|that is,?|covering|covers|covered|meeting|met|supplying|representing|equal to"
     r"|equivalent to|a share of|making up|represents?"
     r"|represented|accounts? for|accounted for|made up|makes up|is|was|equals)|,|\() $"
 )
-_NOT_SHARE = re.compile(
+_NOT_SHARE = regex(
     r"\b(?:rose|fell|grew|increase\w*|decrease\w*|declin\w*|up|down|gain\w*|lost|growth|more|less"
     r"|fewer|than|higher|lower|per"
     r"|each|every|while|whereas|but|of which|of whom|of them|interest|yield|discount|off|tax|compared|versus"

@@ -9,6 +9,7 @@ import numpy as np
 
 from numerate.apps.consistency.base import Rule, plain, rules
 from numerate.apps.consistency.cell_style import like_cell
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.slips import is_slip
 from numerate.apps.findings import Finding
 
@@ -20,22 +21,22 @@ if TYPE_CHECKING:
 
 __all__ = ["ColumnTotals", "TableShares", "holding_totals", "near_slip"]
 
-_MEAN = re.compile(
+_MEAN = regex(
     r"\b(?:rate|average|mean|median|per|price|index|year|rank|ratio|pct|no\.?|number|points?/|height|age)\b",
     re.IGNORECASE,
 )
-_PORTION = re.compile(
+_PORTION = regex(
     r"(?:share|allocation|weight|weighting|proportion|portion|part)s?(?: of (?:the )?(?:total|portfolio|budget"
     r"|assets|sales"
     r"|revenue|votes?|seats))?(?: ?\(?(?:%|in %|percent)\)?)?|(?:%|percent(?:age)?) of (?:the )?(?:total|all|whole)",
     re.IGNORECASE,
 )
-_PEOPLE = re.compile(
+_PEOPLE = regex(
     r"\b(?:respondents?|readers?|patients?|people|persons?|users?|households?|visitors?|customers?"
     r"|pupils?|students?|cases|participants?|women|men|adults?|members?)\b",
     re.IGNORECASE,
 )
-_REST = re.compile(r"others?|rest|remaining|don'?t know|undecided|none|misc\w*", re.IGNORECASE)
+_REST = regex(r"others?|rest|remaining|don'?t know|undecided|none|misc\w*", re.IGNORECASE)
 
 
 @rules.register("total")

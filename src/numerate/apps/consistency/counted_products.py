@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
 from numerate.apps.consistency.closed import context_of, is_typo, values_of
+from numerate.apps.consistency.patterns import regex
 from numerate.numerals.unit_factors import converted
 from numerate.numerals.unit_tables import UNITS
 
@@ -22,13 +23,13 @@ if TYPE_CHECKING:
 
 __all__ = ["counted_products"]
 
-_ONE_BEHIND = re.compile(
+_ONE_BEHIND = regex(
     r" ?(?:(?:[a-z'’-]+ ){0,2}?(?:each|apiece|a piece)\b|(?:[a-z'’-]+ )?(?:of [a-z]+ )?(?:per|an?|every"
     r"|for each(?: of (?:the|its|these))?|/) ?(?P<per>[a-z]{3,}|m²|m2|m³|m3|km|kg|ha|l\b))"
     r"|,? for each of (?:the|its|these|those) "
 )
-_GROUPS = re.compile(r"^ [a-z'’-]*(?:s|pieces|servings|doses|people|children)(?: [a-z'’-]+)? of (?:an? |the )?$")
-_ALL_BEFORE = re.compile(
+_GROUPS = regex(r"^ [a-z'’-]*(?:s|pieces|servings|doses|people|children)(?: [a-z'’-]+)? of (?:an? |the )?$")
+_ALL_BEFORE = regex(
     r"\b(?:total\w*|add(?:s|ed|ing)? up|in all|altogether|comes? to|came to|makes?|making|made|giving|gives?"
     r"|amount\w*|cost\w*|is|was|are|were|or"
     r"|so|thus|hence|i\.e\.,?|that is,?|for|paid|pays?|pay|earn\w*|earning|worth|uses?|used|using|needs?"
@@ -38,7 +39,7 @@ _ALL_BEFORE = re.compile(
     r" (?:(?:an?|the|some|up|to|us|you|it|about|exactly|only|just|daily|total|[a-z]+ dose) ){0,3}(?:of )?$"
     r"|[:=(] ?$|, (?:an? )?$"
 )
-_OTHER = re.compile(
+_OTHER = regex(
     r"\b(?:plus|includ\w+|shipping|tax|vat|discount|after (?![\ue000-\ue009])|before|of which|left over|(?:is"
     r"|are|was|were) left|more than|less than|averag\w*|between|rose"
     r"|fell|(?<!adds )(?<!add )(?<!added )up to|bonus|than|against|share of|while|but|won|beat|since|remain\w*"
@@ -46,10 +47,10 @@ _OTHER = re.compile(
     r"|down|instead|compared|other|another|extra|additional|further|save|saves|saved|net|if|budget|compared|first|last"
     r"|over|about|nearly|almost|some|most|older|younger|record|sold for|loss|losses|profit|income|earned|quarter)\b|%"
 )
-_AND = re.compile(r"\band\b(?! (?:paid|cost|made|came|used|needed|earned|raised|received)\b)|\bwith\b")
-_SHARED_OUT = re.compile(r"\b(?:equally|evenly|divided|shared|split|distributed)\b")
+_AND = regex(r"\band\b(?! (?:paid|cost|made|came|used|needed|earned|raised|received)\b)|\bwith\b")
+_SHARED_OUT = regex(r"\b(?:equally|evenly|divided|shared|split|distributed)\b")
 _SQUARES = {"m²": "m^2", "m2": "m^2", "m³": "m^3", "m3": "m^3"}
-_HARD = re.compile(
+_HARD = regex(
     r"\b(?:plus|includ\w+|shipping|tax|vat|discount|of which|than|extra|additional|another|further|save[sd]?|net"
     r"|bonus|left"
     r"|remain\w*|averag\w*|sold for|instead|before)\b|%"
@@ -114,7 +115,7 @@ def counted_products(sentence: Sentence) -> Iterator[Finding]:
         return
 
 
-_EACH_IS = re.compile(
+_EACH_IS = regex(
     r"\b(?:each|every|one|an?|per)(?: [a-z'’-]+)? (?P<noun>[a-z'’-]+) (?:is|was|are|costs?|weighs?|holds?|has"
     r"|measures?|takes?"
     r"|contains?|covers?|seats?|needs?|of|at|lasts?|uses?)(?: (?:an?|about|only))? $"

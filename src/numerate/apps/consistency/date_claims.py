@@ -9,6 +9,7 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
 from numerate.apps.consistency.gates import group_gate
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.sentence_windows import sentence_groups
 from numerate.apps.consistency.traits import DATES, NUMERIC_DATE, stems
 from numerate.apps.findings import Finding
@@ -25,16 +26,16 @@ _DAY = (
     r"(?P<w>Mon(?:day)?|Tue(?:s(?:day)?)?|Wed(?:nesday)?|Thu(?:r(?:s(?:day)?)?)?|Fri(?:day)?"
     r"|Sat(?:urday)?|Sun(?:day)?)\b"
 )
-_BEFORE = re.compile(rf"\b{_DAY}\.?(?:,|:| the| \()*[ (]$")
-_AFTER = re.compile(
+_BEFORE = regex(rf"\b{_DAY}\.?(?:,|:| the| \()*[ (]$")
+_AFTER = regex(
     r",? ?\(?(?:which (?:is|was|will be|falls on|fell on) an? |that is,? an? |(?:is|was|falls on"
     r"|fell on|will be|it was)? ?an? )?"
     rf"(?:the )?{_DAY}(?! (?:the )?(?:\d|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec))"
 )
-_ANY_DAY = re.compile(r"\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)")
-_ISO = re.compile(r"(?<![\w./:-])([12]\d{3})-(\d{2})-(\d{2})(?![\w/-]|\.\d)")
-_SLASHED = re.compile(r"(?<![\w./-])(\d{1,2})([/.])(\d{1,2})\2((?:19|20)\d\d)(?![\w/-]|\.\d)")
-_BEGIN = re.compile(
+_ANY_DAY = regex(r"\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)")
+_ISO = regex(r"(?<![\w./:-])([12]\d{3})-(\d{2})-(\d{2})(?![\w/-]|\.\d)")
+_SLASHED = regex(r"(?<![\w./-])(\d{1,2})([/.])(\d{1,2})\2((?:19|20)\d\d)(?![\w/-]|\.\d)")
+_BEGIN = regex(
     r"\b(?:open(?:s|ed|ing)?|start(?:s|ed)?|begins?|began|begun|from|check(?:ing|ed)?[ -]in|depart\w*|le(?:ave"
     r"|aves|aving|ft)"
     r"|effective|takes? effect|took effect|into (?:force|effect)|in force|commenc\w+|issued|admitted|admission|surgery"
@@ -44,7 +45,7 @@ _BEGIN = re.compile(
     r"|enrolled|married|founded|established|laid down|set off|set out|sailed|charged|convicted|diagnosed)\b",
     re.IGNORECASE,
 )
-_END = re.compile(
+_END = regex(
     r"\b(?:clos(?:e|es|ed|ing)|ends?|ended|ending|until|till|through|check(?:ing|ed)?[ -]out|returns?|returned"
     r"|returning"
     r"|expires?|expired|expiry|discharged?|deadline|finish\w*|conclud\w+|completed|died|inbound|due(?: back)?|drop-off"
@@ -54,7 +55,7 @@ _END = re.compile(
     r"|paid|reached|arrived|acquitted|sentenced|home|landed|docked)\b",
     re.IGNORECASE,
 )
-_NOT_ORDER = re.compile(
+_NOT_ORDER = regex(
     r"\b(?:previous|last year|earlier|before|after|originally|postponed|moved|rescheduled"
     r"|brought forward|instead|following|extended|since|already"
     r"|unlike|amended|revised|replac\w+|back to|second|again|re-?opened|another|next|financial|other"
@@ -202,8 +203,8 @@ def _over_sentences(text: str, group: Sequence[Sentence]) -> Iterator[Finding]:
 
 
 _WEEKDAY = "|".join(_DAYS)
-_ONE_DAY = re.compile(rf"\b(?:{_WEEKDAY})\b")
-_LATER = re.compile(
+_ONE_DAY = regex(rf"\b(?:{_WEEKDAY})\b")
+_LATER = regex(
     r"\b(?:(?P<n>two|three|four|five|six) days (?:later|after(?:wards)?)|the (?:next|following) day"
     r"|the day after|a day later)"
     rf"(?: that)?,? (?:on )?\(?(?P<w>{_WEEKDAY})\b"

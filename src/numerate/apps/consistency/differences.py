@@ -18,6 +18,7 @@ from numerate.apps.consistency.difference_patterns import (
 from numerate.apps.consistency.lives import lives
 from numerate.apps.consistency.margins import margins
 from numerate.apps.consistency.paragraph_gaps import paragraph_gaps
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.quantities import CLOCK, DATED, YEAR
 from numerate.apps.consistency.race_times import race_times
 from numerate.apps.consistency.spans import Span, ages_of, spans_of
@@ -35,16 +36,16 @@ if TYPE_CHECKING:
 __all__ = ["Differences"]
 
 _MARGINS = ("point", "margin", "lead", "majority", " by ", "goal", "run", "vote", "difference", "advantage", "deficit")
-_OTHER_TIME = re.compile(
+_OTHER_TIME = regex(
     r"\b(?:break|lunch|pause|stop|delay|interval|late|early|before|ago|within|first|every|notice|per|local"
     r"|flight|flew"
     r"|walk|extra|additional|more|another|only|each)\b"
 )
-_SPAN_WORD = re.compile(
+_SPAN_WORD = regex(
     r"open|last|tak|hour|after|total|journey|trip|shift|day|duration|long|for|or\b|ride|drive|run|period|spen"
     r"|work|giv|mak"
 )
-_HALF_DAY = re.compile(r"[ap]\.?m", re.IGNORECASE)
+_HALF_DAY = regex(r"[ap]\.?m", re.IGNORECASE)
 _SPANS = (
     " year",
     " month",
@@ -63,11 +64,11 @@ _SPANS = (
     "founded",
     "established",
 )
-_NEXT_DAY = re.compile(r" (?:on )?(?:the )?(?:next|following|same) (?:morning|day|afternoon|evening|night)\b")
-_SAME_ZONE = re.compile(
+_NEXT_DAY = regex(r" (?:on )?(?:the )?(?:next|following|same) (?:morning|day|afternoon|evening|night)\b")
+_SAME_ZONE = regex(
     r"\b(?:no|without an?|without|same)(?: change of| change in)? time[ -](?:zones?|change|difference)\b"
 )
-_OTHER_CLOCK = re.compile(
+_OTHER_CLOCK = regex(
     r"\bhours? (?:ahead|behind|forward|back)\b|\blocal time\b|\bclocks? (?:go|went|are|is|change[sd]?|were)\b"
     r"|\btime difference\b"
     r"|\b[a-z]+(?:ian|ish|ese|eek|ern) time\b"

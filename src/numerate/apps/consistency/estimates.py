@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, written_like
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.quantities import COUNT, MONEY, PERCENT, UNIT, slot
 from numerate.apps.findings import Finding
 
@@ -24,25 +25,25 @@ _KIND = (
     r"(?:ci|c\.i\.|cri|confidence (?:interval|limits|bounds)|credible interval|uncertainty interval|ui|hdi|bca ci)s?"
 )
 _IS = r"(?:,|:| ?=|;| was| is| of| from| between| ranging from|\))* ?[(\[{]? ?"
-_CI = re.compile(rf"{_X}(?:(?: [a-z-]+){{1,2}}(?= [(\[]))? ?[;,:]? ?[(\[{{]? ?{_LEVEL}{_KIND}{_IS}{_A}{_TO}{_B}")
+_CI = regex(rf"{_X}(?:(?: [a-z-]+){{1,2}}(?= [(\[]))? ?[;,:]? ?[(\[{{]? ?{_LEVEL}{_KIND}{_IS}{_A}{_TO}{_B}")
 _RATIO = (
     r"(?:hazard ratio|odds ratio|risk ratio|rate ratio|relative risk|prevalence ratio"
     r"|incidence rate ratio|mean difference"
     r"|risk difference|a?hr|a?or|a?rr|irr|smd|md|wmd|β|beta|effect size|slope|coefficient)s?"
 )
-_NAMED = re.compile(
+_NAMED = regex(
     rf"\b{_RATIO}(?: \([a-z]+\))?(?: (?:of|was|is|for [a-z ]{{1,30}}?(?:was|of))|,|:"
     rf"| ?=)* ?{_X} ?[;,]? ?[(\[] ?{_A}(?: ?[–—-] ?| to |, ?){_B} ?[)\]]"
 )
-_NAMED_IQR = re.compile(
+_NAMED_IQR = regex(
     rf"\b(?:median|mean|average)\b[^.;()]{{0,45}}?{_X}(?: [a-z]+)? ?[;,]? ?[(\[] ?(?:iqr"
     rf"|interquartile range|range|min[-–]max),?:? ?{_A}(?: ?[–—-] ?| to ){_B}(?: [a-z]+)? ?[)\]]"
 )
-_KEPT = re.compile(
+_KEPT = regex(
     r"\b(?:keep|kept|held|maintain(?:ed|s)?|set|stays?|remain(?:s"
     rf"|ed)?)\b[^.;\ue000-\uf8ff]{{0,40}}? between {_A} and {_B}(?! (?:ago|before))"
 )
-_PAGES = re.compile(
+_PAGES = regex(
     r"(?:\b\d{1,4} ?(?:\(\d{1,4}(?:[-/]\d{1,2})?\))? ?\([12]\d{3}\)[:,;] ?(?:pp?\.? ?)?"
     r"|\b[12]\d{3};\d{1,4}(?:\(\d{1,3}\))?:"
     r"|\bpp\.? ?|\b[Pp]ages? |\b\d{1,3}\(\d{1,3}\)[:,] ?(?:pp?\.? ?)?|\bvol\. \d+[^;]{0,20}?, (?:pp?\.? ?))"
@@ -60,19 +61,17 @@ _WHERE = (
     r"(?P<where>(?:well |just |slightly |far |clearly |comfortably |still |i\.e\. |that is )*"
     r"(?:above|below|within|outside|over|under|inside|in|exceed(?:s|ed|ing)|higher than|lower than))"
 )
-_REFERENCE = re.compile(
+_REFERENCE = regex(
     rf"{_X}(?P<gap>[^.;\ue000-\uf8ff]{{0,40}}?)\b{_WHERE}(?: of)? (?:the |its |our |his "
     rf"|her )?{_STATED}(?:range|limits?|interval|band|window)"
     rf"(?: (?:of|from|is|was)|:|,)*[ (]+{_A}{_TO}{_B}"
 )
-_TOLERANCE = re.compile(
-    rf"{slot('c', _VALUE)}(?:,| \()? ?(?:±|\+/-|\+/−|plus or minus|give or take) ?{slot('t', _VALUE)}"
-)
-_LIMITS = re.compile(
+_TOLERANCE = regex(rf"{slot('c', _VALUE)}(?:,| \()? ?(?:±|\+/-|\+/−|plus or minus|give or take) ?{slot('t', _VALUE)}")
+_LIMITS = regex(
     rf"\b(?:between|from|range[sd]?(?: of| from)?:?|limits(?: of| are)?:?|anything) {_A}(?: ?[–—-] ?"
     rf"| to | and ){_B}|\({_A.replace('<a>', '<e>')}(?: ?[–—-] ?| to ){_B.replace('<b>', '<f>')}\)"
 )
-_PAGE_RANGE = re.compile(r"\d(?:[–—-]{1,2}| to )[1-9]")
+_PAGE_RANGE = regex(r"\d(?:[–—-]{1,2}| to )[1-9]")
 """What a match of `_PAGES` has in it."""
 ESTIMATE_CUES = (
     "CI",

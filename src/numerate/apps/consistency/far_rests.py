@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
 from numerate.apps.consistency.closed import blur_of
 from numerate.apps.consistency.paragraphs import NEEDED, Paragraph, is_explained, slip_bits
+from numerate.apps.consistency.patterns import regex
 from numerate.numerals.unit_factors import converted
 
 if TYPE_CHECKING:
@@ -20,24 +20,24 @@ if TYPE_CHECKING:
 __all__ = ["far_rests", "mixed_sums"]
 
 MOST_GAP = 600
-_BREAK = re.compile(r"\n[ \t]*\n")
-_REST = re.compile(
+_BREAK = regex(r"\n[ \t]*\n")
+_REST = regex(
     r"\b(?:the (?:other|remaining|rest|remainder|balance)|remaining|leaving|which leaves?|which left)"
     r"(?:,? [a-z'’$€£-]+){0,4}?[ ,:–—(]*$"
 )
-_BEFORE = re.compile(
+_BEFORE = regex(
     r"\b(?:last year|previous\w*|budget\w*|plan\w*|target|expect\w*|forecast|than|from|per|each|every|up|down|goal)\b"
 )
-_TOTAL = re.compile(
+_TOTAL = regex(
     r"\b(?:in all|all in|all told|altogether|in total|overall|together|combined|total\w*|sum|adds? up|comes? to|came to"
     r"|makes?|making|made|brings?|bringing|so|gives?|giving)\b[^.;]{0,40}$"
 )
-_TOTAL_BEHIND = re.compile(r"(?: [a-z'’-]+){0,3}? (?:in all|in total|altogether|all told|all in|combined|together)\b")
-_OTHER = re.compile(
+_TOTAL_BEHIND = regex(r"(?: [a-z'’-]+){0,3}? (?:in all|in total|altogether|all told|all in|combined|together)\b")
+_OTHER = regex(
     r"\b(?:includ\w*|per|each|every|than|from|averag\w*|mean|between|or|until|after|record|faster|slower|late|early"
     r"|before|instead|times|twice|half|if|would|less|more|to|aged?|at|within|over|discount|change|back)\b|[×%/–-]"
 )
-_LIST = re.compile(r",|\band\b|\bplus\b|;|\+|\bthen\b")
+_LIST = regex(r",|\band\b|\bplus\b|;|\+|\bthen\b")
 
 
 def far_rests(text: str, sentences: Sequence[Sentence], source: str = "") -> Iterator[Finding]:

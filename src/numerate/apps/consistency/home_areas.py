@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.quantities import UNIT, slot
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["home_areas"]
 
 _CUES = ("flat", "partment", "tudio", "room", "itchen", "alcony", "ungalow", "office", "garage", "terrace", "carpet")
-_HOME = re.compile(
+_HOME = regex(
     r"\b(?:(?:room|bedroom|furnished|bright|this|our|their|his|her|my|the|an?|rented|top|floor|new|modern|spacious"
     r"|small|sunny|quiet|cosy|student|council) flat(?= (?:on|with|in|of|for|has|is|measures|near|at|we|to)\b"
     r"|[,:(])|apartment"
@@ -26,7 +27,7 @@ _HOME = re.compile(
     r"|roof terrace|garage)\b"
 )
 _Q = slot("q", UNIT)
-_PLACE = re.compile(
+_PLACE = regex(
     r"\b(?:island|country|city|town|park|district|state|county|region|forest|lake|reserve|municipality|population"
     r"|province|parish|valley|estate|resort|village|campus|complexes|buildings?|basin|territory|desert|plain|density"
     r"|away|radius|surround\w*|across|apartments|flats)\b"

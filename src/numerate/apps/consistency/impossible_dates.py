@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from numerate.apps.consistency.base import Rule, rules
 from numerate.apps.consistency.calendar_words import DATE, MONTH, day_exists, days_in_month, month_number, read_date
 from numerate.apps.consistency.date_claims import date_claims
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.findings import Finding
 
 if TYPE_CHECKING:
@@ -35,43 +36,43 @@ _MONTHS = [
     "November",
     "December",
 ]
-_ISO = re.compile(r"(?<![\w./:-])([12]\d{3})-(\d{2})-(\d{2})(?![\w/-]|\.\d)")
-_NUMERIC = re.compile(r"\d[-/.]\d{1,2}[-/.]\d")
-_CODE = re.compile(
+_ISO = regex(r"(?<![\w./:-])([12]\d{3})-(\d{2})-(\d{2})(?![\w/-]|\.\d)")
+_NUMERIC = regex(r"\d[-/.]\d{1,2}[-/.]\d")
+_CODE = regex(
     r"\b(?:order|invoice|number|no\.?|id|ref\.?|reference|part|model|serial|case|item|ticket|version|code"
     r"|file|docket)[ :#]+$",
     re.IGNORECASE,
 )
 """Words before a code that only looks like a date."""
-_SLASHED = re.compile(r"(?<![\w./-])(\d{1,2})([/.])(\d{1,2})\2([12]\d{3})(?![\w/-]|\.\d)")
+_SLASHED = regex(r"(?<![\w./-])(\d{1,2})([/.])(\d{1,2})\2([12]\d{3})(?![\w/-]|\.\d)")
 # Also days that no month has, which are no dates for the reader: `32 January 2020`.
-_HIGH_DAY = re.compile(rf"(?<![\w.,/-])(?P<d1>3[2-9]|[4-9]\d) (?P<m1>{MONTH}),? (?P<y1>[12]\d{{3}})(?!\d)")
-_CLOCK = re.compile(
+_HIGH_DAY = regex(rf"(?<![\w.,/-])(?P<d1>3[2-9]|[4-9]\d) (?P<m1>{MONTH}),? (?P<y1>[12]\d{{3}})(?!\d)")
+_CLOCK = regex(
     r"\b(?:at|until|till|from|by|around|before|after)( \d{1,2}):(\d{2})(?![\d:]|\.\d)(\s?[ap]\.?m\b)?", re.IGNORECASE
 )
-_ANY_CLOCK = re.compile(r"(?<![\d:.-])( ?\d{1,2}):(\d{2})(?![\d:]|\.\d)(\s?[ap]\.?m\b)?", re.IGNORECASE)
-_MINUTES = re.compile(r":\d\d")
-_TODAY = re.compile(
+_ANY_CLOCK = regex(r"(?<![\d:.-])( ?\d{1,2}):(\d{2})(?![\d:]|\.\d)(\s?[ap]\.?m\b)?", re.IGNORECASE)
+_MINUTES = regex(r":\d\d")
+_TODAY = regex(
     r"\b(?:tonight|today|tomorrow|yesterday|deadline|depart\w*|arriv\w+|kick-?off|o.clock|leaves|opens"
     r"|closes|begins|starts)\b",
     re.IGNORECASE,
 )
-_LONG = re.compile(r"\s?(?:-?minutes?\b|min\b|hours?\b|long\b|into\b|mark\b|run\b|left\b|ratio\b)", re.IGNORECASE)
+_LONG = regex(r"\s?(?:-?minutes?\b|min\b|hours?\b|long\b|into\b|mark\b|run\b|left\b|ratio\b)", re.IGNORECASE)
 """Behind minutes and seconds: `25:40 long`."""
 _DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
-_WEEKDAY = re.compile(rf"\b(?P<weekday>{'|'.join(_DAYS)}),? (?:the )?{DATE.pattern}")
-_CELL_CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::\d{2})?")
-_SCORE = re.compile(
+_WEEKDAY = regex(rf"\b(?P<weekday>{'|'.join(_DAYS)}),? (?:the )?{DATE.pattern}")
+_CELL_CLOCK = regex(r"(\d{1,2}):(\d{2})(?::\d{2})?")
+_SCORE = regex(
     r"\b(?:won|lost|score|beat|defeat|led|draw|drew|handball|match|verse|gospel|bible|psalm|game|set)", re.IGNORECASE
 )
 # `In June 31 people were arrested`, `around 31 June bugs`: the number counts what follows.
-_COUNTS = re.compile(
+_COUNTS = regex(
     r"\s+(?!(?:and|at|in|on|with|the|when|to|after|for|by|as|of|but|or|from|until|that|this|was|were|is"
     r"|are|a|an|he|she|they|it|we|which|who|each|every|next|this|last|because|if|while|instead|would"
     r"|will|has|had|be|where|since|before|there|has|have|did|does|no|not|may)\b)[a-z]"
 )
-_SURE_DATE = re.compile(r"\b(?:on|until|till|by|before|since|dated)(?: the)?\s*$", re.IGNORECASE)
-_BEFORE_DATE = re.compile(
+_SURE_DATE = regex(r"\b(?:on|until|till|by|before|since|dated)(?: the)?\s*$", re.IGNORECASE)
+_BEFORE_DATE = regex(
     r"(?:\b(?:on|until|till|by|from|to|since|before|after|of|the|dated|and|between|through)|[,;(:–-])\s*$",
     re.IGNORECASE,
 )

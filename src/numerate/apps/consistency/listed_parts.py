@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
 from numerate.apps.consistency.closed import blur_of, context_of, is_typo, values_of
+from numerate.apps.consistency.patterns import regex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,21 +25,19 @@ if TYPE_CHECKING:
 
 __all__ = ["listed_parts"]
 
-_SEPARATOR = re.compile(r",|\band\b|;|\bplus\b|\bwith\b|\bwhile\b|\+|\(")
-_OPEN = re.compile(
+_SEPARATOR = regex(r",|\band\b|;|\bplus\b|\bwith\b|\bwhile\b|\+|\(")
+_OPEN = regex(
     r"\b(?:than|compared|versus|vs|against|per|each|every|averag\w*|mean|median|respectively|until|rose|fell"
     r"|grew|rank\w*"
     r"|aged?|times|another|further|additional|also|both|if|up|down|from [\ue000-\uf8ff]|at least|record|previous\w*|for"
     r" example|such as|some|several|since|ago|approximately|ratio|except|minus|less|left|worth|priced|beat|margin|or"
     r"|e\.g|mostly|mainly|especially|notably|overlap\w*|multiple|more|about|most|between|over)\b|%|[×±=]|\betc"
 )
-_SOME = re.compile(r"\b(?:includ\w+|among|of (?:which|whom|them|these|those|it|that)|out of)\b")
-_WHOLE_OF = re.compile(
-    r"(?:^|[,;:] )(?:of|among|out of) (?:(?:the|all|these|those|its|their|our|his|her|a total of) )*$"
-)
-_IN_GAMES = re.compile(r"\b(?:in|from|over|across|of) (?:(?:the|all|its|their|his|her|those|these) )*$")
-_RESULTS = re.compile(r" (?:wins?|losses|loss|draws?|defeats?|ties|victories|victory|no-results?)\b")
-_VERB = re.compile(
+_SOME = regex(r"\b(?:includ\w+|among|of (?:which|whom|them|these|those|it|that)|out of)\b")
+_WHOLE_OF = regex(r"(?:^|[,;:] )(?:of|among|out of) (?:(?:the|all|these|those|its|their|our|his|her|a total of) )*$")
+_IN_GAMES = regex(r"\b(?:in|from|over|across|of) (?:(?:the|all|its|their|his|her|those|these) )*$")
+_RESULTS = regex(r" (?:wins?|losses|loss|draws?|defeats?|ties|victories|victory|no-results?)\b")
+_VERB = regex(
     r"^(?: (?:breaks?|broke|splits?|falls?|divides?|went|goes) (?:down )?(?:into|as|between|among|to) $)|"
     r"^ ?\((?:[a-z'’-]+ ){0,3}$|"
     r"^(?: [a-z'’-]+){1,12}?(?: [–—-]|:|;|,| \(|,? (?:namely|i\.e\.,?|that is,?|made up of|consisting of"
@@ -46,14 +45,14 @@ _VERB = re.compile(
     r"|composed of|split into|divided into|broken down into))(?: (?:the|an?|into|of|as"
     r"|follows:))* ?(?:[a-z'’-]+ ){0,4}$"
 )
-_DOWN = re.compile(r"^ (?:breaks?|broke|splits?|falls?|divides?) (?:down )?(?:into|as|between|among)\b")
-_BROKEN = re.compile(r"\b(?:breaks?|broken?|broke) down\b|\bmade up of\b")
-_COLON = re.compile(r"(?::| [–—-]| \(|\bnamely|\bi\.e\.,?|\bthat is,?)(?: ?[a-z'’-]+){0,4} ?$|\($")
-_AFTER = re.compile(
+_DOWN = regex(r"^ (?:breaks?|broke|splits?|falls?|divides?) (?:down )?(?:into|as|between|among)\b")
+_BROKEN = regex(r"\b(?:breaks?|broken?|broke) down\b|\bmade up of\b")
+_COLON = regex(r"(?::| [–—-]| \(|\bnamely|\bi\.e\.,?|\bthat is,?)(?: ?[a-z'’-]+){0,4} ?$|\($")
+_AFTER = regex(
     r"^ ?(?:(?P<how>in|at|from|for|to|by|on|under|over|with|against|as|of|into|aged|via|through|during|before|after"
     r"|were|are|was|is|had|have|did|went|came|live|work|chose|voted|said|will)\b|(?P<noun>[a-z'’-]+))"
 )
-_OVERLAP = re.compile(
+_OVERLAP = regex(
     r"\b(?:had|have|has|having|speak\w*|spoke|owns|owned|lik\w*|play\w*|stud\w*|report\w*|us(?:e|ed|es|ing)"
     r"|experienced|kn[eo]w"
     r"|visited|read|suffered|complained|mentioned|said|cited|drank|watched|showed|received|contain\w*|with"
@@ -66,17 +65,15 @@ _OPPOSITES = (
     ("employed", "unemployed"), ("full-time", "part-time"), ("drug", "placebo"), ("won", "lost"), ("wins", "losses"),
     ("wins", "defeats"), ("new", "used"), ("domestic", "foreign"), ("urban", "rural"), ("correct", "wrong"),
 )  # fmt: skip
-_UNNAMED = re.compile(
+_UNNAMED = regex(
     r"(?:,|\band\b|\bplus\b|\bwith\b) (?:the|an?|one|his|her|its|their|several|many|some|others?|numerous|various|no)\b"
 )
 """A part without a number: `and the mayor`."""
-_OF_THE = re.compile(r"\bof (?:the|these|those|them|his|her|its|their)\b")
-_OF_WHOLE = re.compile(r"^(?: [a-z'’-]+)? (?:out )?of (?:(?:the|its|all|these|those|our|their) )+$")
-_REMAINING = re.compile(r"\b(?:the )?(?:remaining|other|rest|remainder)\b")
-_COUNTED = re.compile(r" (?:[a-z'’-]+ )?(?P<noun>[a-z]{3,}s|people|men|women|children|staff|aircraft|fish|sheep)\b")
-_NUMBERED = re.compile(
-    r"\b(?:no\.|number|table|figure|room|chapter|section|page|act|type|class|route|line|version)\s*$"
-)
+_OF_THE = regex(r"\bof (?:the|these|those|them|his|her|its|their)\b")
+_OF_WHOLE = regex(r"^(?: [a-z'’-]+)? (?:out )?of (?:(?:the|its|all|these|those|our|their) )+$")
+_REMAINING = regex(r"\b(?:the )?(?:remaining|other|rest|remainder)\b")
+_COUNTED = regex(r" (?:[a-z'’-]+ )?(?P<noun>[a-z]{3,}s|people|men|women|children|staff|aircraft|fish|sheep)\b")
+_NUMBERED = regex(r"\b(?:no\.|number|table|figure|room|chapter|section|page|act|type|class|route|line|version)\s*$")
 MOST_PARTS = 8
 
 

@@ -8,11 +8,11 @@ suspect whatever the words between are. Words that set the percentage apart, suc
 from __future__ import annotations
 
 import math
-import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, written_like
 from numerate.apps.consistency.closed import blur_of, context_of, is_change, values_of
+from numerate.apps.consistency.patterns import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["loose_percent"]
 
 LEAST_PLAIN = 8
-_CHANGED = re.compile(
+_CHANGED = regex(
     r"\b(?:increas|decreas|ris[ei]|rose|grew|grow|fell|fall|drop|declin|up\b|down\b|more\b|less\b"
     r"|fewer|higher|lower|above"
     r"|below|cut\b|cutting|rais|gain|lost\b|los[se]|reduc|discount|jump|climb|slip|slid|surg|soar"
@@ -33,7 +33,7 @@ _CHANGED = re.compile(
     r"|went|compar|from\b.*\bto\b|to\b.*\bfrom\b|vat\b|tax\b|tip\b|fee\b|commission|interest\b|surcharge|deposit"
     r"|off\b|instead\b|used to)"
 )
-_NOT_PERCENT = re.compile(
+_NOT_PERCENT = regex(
     r"\b(?:but|while|whereas|although|points?|stake|owned|split|tariff|respectively|per|each|every"
     r"|annual\w*|average|compound\w*"
     r"|another|further|twice|since|first|second|previous record|record|wages?|pct bid|bid|offered|extra"
@@ -43,28 +43,26 @@ _NOT_PERCENT = re.compile(
     r"|comparable|year-to-date|majority|winning|rival|at least|accuracy|yields?|coupon|bonds?|notes|maturity|poll|error"
     r"|seats?|interest in|holding|diluted|because|after which|then|if|would|could|ago)\b|;|\ue004.*/"
 )
-_TWO_THINGS = re.compile(
-    r"\band (?:[a-z]+ )?(?:cut|raised?|increased?|reduced?|will|invest|has|have|had|is|was|plans?)\b"
-)
+_TWO_THINGS = regex(r"\band (?:[a-z]+ )?(?:cut|raised?|increased?|reduced?|will|invest|has|have|had|is|was|plans?)\b")
 
 
-_APART_BEFORE = re.compile(r"\b(?:and|with|plus|as well as)(?: [a-z'’-]+){0,4} $")
+_APART_BEFORE = regex(r"\b(?:and|with|plus|as well as)(?: [a-z'’-]+){0,4} $")
 """`9 of 12 penalties and 85 % of her tackles`"""
-_APART_BEHIND = re.compile(
+_APART_BEHIND = regex(
     r" of (?!(?:them|these|those|all|the total|the whole|the (?:[a-z]+ )?(?:vote|group|sample|total|population"
     r"|budget|sum|price))\b)"
     r"(?!(?:the |its |all |their )?[\d$€£])|, with\b| (?:of|from) (?:his|her|their|its|other)\b"
 )
 
 
-_COMPARED = re.compile(
+_COMPARED = regex(
     r" (?:(?P<up>up on|higher than|above|more than|over|larger than|greater than|better than)|down on|lower than"
     r"|below|less than"
     r"|fewer than|smaller than|under|short of)\b"
 )
-_FEWER = re.compile(r" (?:fewer|less|lower|cheaper|smaller|shorter|lighter|more|higher|larger|longer|heavier|dearer)\b")
+_FEWER = regex(r" (?:fewer|less|lower|cheaper|smaller|shorter|lighter|more|higher|larger|longer|heavier|dearer)\b")
 
-_LARGER_WHOLE = re.compile(r" of (?:the |all )?(?:national|world|global|country|state|county)\b")
+_LARGER_WHOLE = regex(r" of (?:the |all )?(?:national|world|global|country|state|county)\b")
 """A whole that the sentence does not count: `3,300 pairs, or 41 % of the national total`."""
 
 

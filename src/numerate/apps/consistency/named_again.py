@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from numerate.apps.consistency.base import finding_at
 from numerate.apps.consistency.gates import whole_gate
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.quantities import COUNT, UNIT, slot
 from numerate.apps.consistency.slips import is_slip
 from numerate.apps.consistency.traits import UNITS, VALUES, stems
@@ -31,20 +32,20 @@ _STATES = (
 _STATE = "|".join(_STATES)
 _C = slot("c", COUNT)
 _WHO = r"(?:(?!of\b|the\b|and\b)[a-z-]+ ){0,3}?"
-_WERE = re.compile(
+_WERE = regex(
     rf"(?P<lead>[a-z]* ?){_C} {_WHO}(?:were|was|have been|had been|got|are being"
     rf"|are) (?:[a-z]+ly )?(?P<state>{_STATE})\b"
 )
-_THOSE = re.compile(
+_THOSE = regex(
     rf"\b(?:the|these|those|all) {_C}(?: (?P<state>{_STATE})\b(?! and)|(?: [a-z-]+){{1,2}}?(?: who (?:were"
     rf"|had been))? (?P<state2>{_STATE})\b)"
 )
-_OTHERS = re.compile(
+_OTHERS = regex(
     r"\b(?:another|more|other|others|further|additional|at least|earlier|previous\w*|later|rose|risen|toll|since|year"
     r"|years|figure|initial\w*|first|revised|corrected|so far|including|seriously|slightly|critically|lightly|badly"
     r"|second|remaining|last|month|week|decade|war|than|total|average|per|each|nearly)\b"
 )
-_RATED = re.compile(
+_RATED = regex(
     r"\b(?P<key>(?:rated|nominal|design|working|permitted|operating|gross|breaking|supply|test|nameplate"
     r"|usable|safe|service|set"
     r"|floor|payload|axle|installed|maximum permitted|specified)"
@@ -52,29 +53,29 @@ _RATED = re.compile(
     r"|thickness|torque|life|output|limit))"
     rf"(?: of [a-z' ]{{3,30}})?(?: (?:of|is|was|being|shall be|must be|will be|equals)|:)+ {slot('q', UNIT)}"
 )
-_UNIVERSAL = re.compile(r"\b(?:each|every|all|any)\b")
-_CHANGED = re.compile(
+_UNIVERSAL = regex(r"\b(?:each|every|all|any)\b")
+_CHANGED = regex(
     r"\b(?:increas\w*|reduc\w*|rais\w*|lower\w*|former\w*|previous\w*|other|another|second|third|instead|old"
     r"|new|except|than"
     r"|minimum|if|from|replac\w*|type|model|variant|version|whereas|while|respectively|option\w*|larger"
     r"|smaller|spare)\b"
 )
 
-_ALL_OF = re.compile(
+_ALL_OF = regex(
     rf"\b(?:all(?: of)?(?: the| its| their)?|(?:each|every one) of (?:(?:the |our )?[a-z]+['’]s|the|its|their)) {_C} "
     r"(?P<noun>[a-z]{3,}s|people|men|women|children)\b"
 )
-_ALL_NUMBER = re.compile(r"\b(?:all|each of|every one of) (?:[a-z'’]+ ){0,2}\d\d")
+_ALL_NUMBER = regex(r"\b(?:all|each of|every one of) (?:[a-z'’]+ ){0,2}\d\d")
 """What a match of `_ALL_OF` has in the text, which is faster to look for than to read all sentences."""
-_ANY_OF = re.compile(rf"(?P<lead>[a-z]*['’]?[a-z]* ?){_C} (?P<noun>[a-z]{{3,}}s|people|men|women|children)\b")
-_GROWN = re.compile(
+_ANY_OF = regex(rf"(?P<lead>[a-z]*['’]?[a-z]* ?){_C} (?P<noun>[a-z]{{3,}}s|people|men|women|children)\b")
+_GROWN = regex(
     r"\b(?:another|more|others?|add\w*|new|further|additional|later|since|sold|clos\w+|bought|left|join\w*|open\w*"
     r"|exten\w+|lost|gain\w*|then|by the time|gr[eo]w\w*|rose|fell|today|next|second|sister|plan\w*|will|would|old"
     r"|former\w*|previous\w*|originally|first|in all|total|while|whereas|both|between"
     r"|by|until|after|before|(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|june|july|august"
     r"|september|october|november|december)\b"
 )
-_ELSEWHERE = re.compile(
+_ELSEWHERE = regex(
     r" (?:in|of|at|from|on|to) (?:(?:the )?[A-Z]|the|an?|its|his|her|our|their)\b"
     r"| (?:who|that|which|with|under|over|aged)\b"
 )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from numerate.apps.consistency.base import finding_at, plain
 from numerate.apps.consistency.gates import paragraph_gate
 from numerate.apps.consistency.paragraphs import NEEDED, slip_bits
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.told_rates import nouns_of
 from numerate.apps.consistency.traits import VALUES, stems
 
@@ -22,29 +23,29 @@ if TYPE_CHECKING:
 
 __all__ = ["paragraph_means"]
 
-_MEAN = re.compile(
+_MEAN = regex(
     r"\b(?P<what>average|mean|median|averag(?:es|ed|ing))(?: (?!(?:annual|national"
     r"|long-term)\b)[a-z'’-]+){0,5}[ ,:(=]*$"
 )
-_MEAN_BEHIND = re.compile(
+_MEAN_BEHIND = regex(
     r"^(?: [a-z'’-]+){0,1} (?:batting )?(?P<what>average|mean|median)\b|^(?: [a-z'’-]+){0,5}? on average\b"
 )
-_OTHER = re.compile(
+_OTHER = regex(
     r"\b(?:than|national|annual|weighted|career|league|record|below|above|previous\w*|long-term|usual"
     r"|since|class|group|team|overall|course|whole|field|industry|age|usually|we get|typical|normal|last"
     r"|county|world|state|sd|deviation)\b"
 )
-_AMONG = re.compile(
+_AMONG = regex(
     r"\b(?:in|from|over|on|of|across|out of|for|among|off|per)(?: the| his| her| their| its| only| just| all)? $"
 )
-_AGES = re.compile(r"\b(?:aged?|ages) (?:from |between )?\d+ ?(?:to|and|[-–]) ?\d+")
-_RIGHT_BEHIND = re.compile(r"^ on average\b")
+_AGES = regex(r"\b(?:aged?|ages) (?:from |between )?\d+ ?(?:to|and|[-–]) ?\d+")
+_RIGHT_BEHIND = regex(r"^ on average\b")
 _SMALL = frozenset(["and", "the", "for", "after", "before", "with", "from", "then", "while", "this"])
-_BACK = re.compile(
+_BACK = regex(
     r"(?:that|this|so|thus|we|which|giv|the (?:mean|median|average)\b"
     r"|(?:her|his|its|their|our|my|at an?|with an?|the (?:[a-z]+ )?) ?(?:[a-z]+ )?(?:mean|median|average)\b)"
 )
-_ITEM = re.compile(
+_ITEM = regex(
     r"^(?: ?,| ?;| and|, and|,? then|/|:)(?: [a-z'’-]+){0,3} ?$|^(?: [a-z°%/'’-]+){1,6}(?:,|;| and"
     r"|, and)(?: [a-z'’-]+){0,4} $|^/$"
 )

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain, written_like
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.quantities import COUNT, MONEY, PERCENT, UNIT, one, slot
 
 if TYPE_CHECKING:
@@ -43,49 +44,49 @@ _PAIR = rf"(?<![/.-])(?<![\ue100-\uf8ff] in ){_A}(?P<counted>(?: (?!of |out )[a-
 _NOT_CI = r"(?! ?(?:ci\b|confidence|credible|level|interval))"
 _PATTERNS = [
     # The pair, then the share.
-    re.compile(rf"{_PAIR}(?P<far>{_NOUN}){_LINK}{_HEDGE}{_P}{_NOT_CI}{_END}"),
-    re.compile(rf"{_PAIR}(?P<far>{_NOUN}), {_HEDGE}{_P}{_NOT_CI}(?=[.;)]|$)"),
+    regex(rf"{_PAIR}(?P<far>{_NOUN}){_LINK}{_HEDGE}{_P}{_NOT_CI}{_END}"),
+    regex(rf"{_PAIR}(?P<far>{_NOUN}), {_HEDGE}{_P}{_NOT_CI}(?=[.;)]|$)"),
     # The share, then the pair.
-    re.compile(
+    regex(
         rf"{_P}{_NOT_CI}(?P<far>{_NOUN})(?: ?\((?:n ?= ?)?|: ?| [–—-] |, (?:or|with|i\.e\.,?"
         rf"|that is,?) ){_HEDGE}{_PAIR}{_END}"),
     # `Of 120 patients, 45 (37.5 %) ...`
-    re.compile(
+    regex(
         rf"\b(?:of|among|from|in) {_THE}{_B}(?P<far>{_NOUN}),? {_HEDGE}{_A}(?P<counted>{_FEW}) ?\({_P}{_NOT_CI}"
         r"(?=[);,])"),
-    re.compile(
+    regex(
         rf"\b(?:of|among|from) {_THE}{_B}(?P<far>{_NOUN}), {_HEDGE}{_P}{_NOT_CI} ?\((?:n ?= ?)?{_A}(?P<counted>"
         rf"{_FEW})[);,]"),
-    re.compile(
+    regex(
         rf"\b(?:of|among|from) {_THE}{_B}(?P<far>{_NOUN}), {_A}(?P<counted>{_FEW}), or {_HEDGE}{_P}{_NOT_CI}"
         rf"{_END}"),
     # `37.5 % of the 120 patients (45)`, `45 (37.5 %) of 120 patients`.
-    re.compile(
+    regex(
         rf"{_P}(?P<counted>) of {_THE}{_B}(?P<far>{_NOUN})(?: ?\((?:n ?= ?)?|, (?:or|that is,?|i\.e\.,?"
         rf"|which is) ){_HEDGE}{_A}(?=[),.;:]|$| [a-z])"),
-    re.compile(rf"{_A}(?P<counted>{_FEW})(?: \(|, or |, ){_P}(?:\)|,)? of {_THE}{_B}(?P<far>)(?= [a-z])"),
-    re.compile(rf"{_P} \({_A}(?P<counted>{_FEW})\) of {_THE}{_B}(?P<far>)(?=[ ,.;)]|$)"),
-    re.compile(
+    regex(rf"{_A}(?P<counted>{_FEW})(?: \(|, or |, ){_P}(?:\)|,)? of {_THE}{_B}(?P<far>)(?= [a-z])"),
+    regex(rf"{_P} \({_A}(?P<counted>{_FEW})\) of {_THE}{_B}(?P<far>)(?=[ ,.;)]|$)"),
+    regex(
 
             rf"{_P}(?P<counted>(?: [a-z]+)?) (?:of|on|off) (?:an? |the )?{_NOUN} ?{_B}(?P<far>{_FEW}) (?:is|was"
             r"|equals|makes|comes to|amounts to|=|gives|would be"
         rf"|are|were|means|will be|costs?) {_HEDGE}{_A}(?=[ .,;)]|$)"
     ),
-    re.compile(
+    regex(
         rf"\bon (?:an? |the )?{_NOUN} ?{_B}(?P<counted>) at {_P}(?P<far>{_NOUN})(?: for (?:one year|a year"
         rf"|{one(UNIT)}))? (?:is|was|comes to|amounts to|equals|=|are) {_HEDGE}{_A}(?=[ .,;)]|$)"),
-    re.compile(
+    regex(
         rf"{_P}(?P<counted>) (?:off|discount),?{_NOUN} {_B}(?P<far>{_FEW}) (?:costs?|is|was|sells for|sold for"
         rf"|drops to|goes for) (?:now |only |just )?{_A}(?=[ .,;)]|$)"),
     # `rose 6 %, or $60, from $1,000`
-    re.compile(
+    regex(
         rf"{_P}(?P<counted>)(?:, or |,? \(|, ){_HEDGE}{_A}(?:,|\))?(?P<far>) from (?:the |its |an? "
         rf"|[a-z-]+ ){{0,4}}?{_B}"),
-    re.compile(
+    regex(
         rf"{_A}(?P<counted>) (?:on|from) (?:[a-z]+ ){{0,2}}?(?:revenues?|sales|turnover)(?: of)? {_B}(?P<far>{_FEW}),"
         rf"? (?:for |giving |or |with )?an? (?:[a-z-]+ ){{0,2}}?margin of {_HEDGE}{_P}"),
     # Profit on revenue: `a margin of 12 %, with income of $30 million on revenue of $200 million`.
-    re.compile(
+    regex(
 
             rf"\bmargin (?:was|is|of|reached|came to) {_P}(?P<far>{_NOUN}),?(?: [a-z]+){{0,5}}? {_A}(?P<counted"
             rf">) (?:on|from) (?:[a-z]+ ){{0,2}}?(?:revenues?|sales|turnover)(?: of)? {_B}"
@@ -95,26 +96,26 @@ _FRACTION = (
     rf"(?:{_F}|(?P<half>\bhalf|a half|one half|a quarter|one quarter)|{slot('i', COUNT)} (?:in"
     rf"|out of) (?:every )?{slot('n', COUNT)})"
 )
-_FRACTIONS = re.compile(
+_FRACTIONS = regex(
     rf"{_FRACTION} of {_THE}{slot('b', COUNT + UNIT + MONEY)}(?P<far>{_NOUN})(?:, (?:or |that is,? "
     rf"|i\.e\.,? |which is |namely )?| \(){_HEDGE}{slot('a', COUNT + UNIT + MONEY)}"
     rf"(?=[),.;:]| (?:in all|in total|in number|altogether|of them|people|votes|persons)\b| [a-z]+[),.;])"
 )
-_OVER = re.compile(
+_OVER = regex(
     rf"{slot('a', COUNT)} (?:out of|of) {_THE}{slot('b', COUNT)} (?P<noun>[a-z]{{3,}}s|people|men|women"
     r"|children|patients)(?: [a-z]+)? (?:were|was|had|have|are|did|was|tested|survived|died|passed|failed"
     r"|said|agreed|voted|showed|reported)\b"
 )
-_MORE_OF_THEM = re.compile(
+_MORE_OF_THEM = regex(
     rf"{slot('b', COUNT)} (?P<noun>[a-z]{{3,}}s|people|men|women|children|staff)(?: [a-z'’-]+){{0,5}}, "
     rf"(?:(?:of whom|of which) )?{slot('a', COUNT)} of (?:them|whom|which)\b"
 )
-_WHOLE_PERCENT = re.compile(
+_WHOLE_PERCENT = regex(
     rf"{_P} of (?:the |these |our |their )?{slot('b', COUNT)} (?P<noun>pupils|students|patients|people"
     r"|respondents|participants|voters|members|children|men|women|subjects|employees|residents|households"
     r"|adults|users|customers|cases|samples)\b"
 )
-_OPEN = re.compile(
+_OPEN = regex(
     r"\b(?:instead|ahead|because|short|per|each|respectively|more|fewer|less|another|additional|than|years?|and|season|minutes?"
     r"|average of|aged|including|level|were|was|had|with|whose|when|who|which|while|but|first|last|ranked"
     r"|no\.|chapters?|episodes?|pages?|number|rose|fell|increase\w*|decrease\w*|up|down|growth)\b"
@@ -158,7 +159,7 @@ def share_findings(sentence: Sentence) -> Iterable[Finding]:
                 yield from _too_much(sentence, match)
 
 
-_SWITCH = re.compile(
+_SWITCH = regex(
     r"\b(?:rose|fell|increase\w*|decrease\w*|up|down|while|whereas|but|than|grew|gained|lost|interest"
     r"|yield\w*|mortgage|respectively|vs|versus|compared)\b"
 )

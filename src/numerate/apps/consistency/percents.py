@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, rules
@@ -15,6 +14,7 @@ from numerate.apps.consistency.loose_relations import loose_percent
 from numerate.apps.consistency.paragraph_changes import paragraph_changes
 from numerate.apps.consistency.paragraph_shares import paragraph_shares
 from numerate.apps.consistency.part_of_whole import share_findings
+from numerate.apps.consistency.patterns import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -41,7 +41,7 @@ _FACTORS = (
     "third",
     "fifth",
 )
-_PART = re.compile(r" of (?:[a-z'’]+ ){0,3}\d| (?:in|out of) [a-z]+ of | of (?:them|whom|which)\b")
+_PART = regex(r" of (?:[a-z'’]+ ){0,3}\d| (?:in|out of) [a-z]+ of | of (?:them|whom|which)\b")
 
 
 _CLOSED = (

@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.quantities import COUNT, ORDINAL, UNIT, slot
 
 if TYPE_CHECKING:
@@ -52,13 +53,13 @@ _BETTER = (
     r"(?:longer|larger|bigger|taller|older|deeper|heavier|more|richer|faster|ahead|quicker|better|higher|before"
     r"|in front|further|farther|stronger)"
 )
-_ONLY = re.compile(rf"\b(?:Only|Just|only|just) {_LIST} (?:{_DID}|have|has|[a-z]{{4,}})\b[^.;\d]{{0,25}}?\b{_BETTER}\b")
-_BEATEN = re.compile(
+_ONLY = regex(rf"\b(?:Only|Just|only|just) {_LIST} (?:{_DID}|have|has|[a-z]{{4,}})\b[^.;\d]{{0,25}}?\b{_BETTER}\b")
+_BEATEN = regex(
     rf"\b(?:beaten|bettered|preceded|surpassed|outscored|topped|headed"
     rf"|exceeded)(?:,? [a-z]+)? only by {_LIST}(?=[.;,]|$)"
     rf"|,? (?:behind|after) (?:only )?(?P<list2>{_NAME} \([^)]*\)(?:, {_NAME})*,? and {_NAME})(?=[.;]|$)"
 )
-_COUNTED = re.compile(
+_COUNTED = regex(
     r"\b(?:[Oo]nly |[Jj]ust |[Tt]he )?(?P<n>(?i:one|two|three|four|five|six|seven|eight|nine|ten)) (?:other )?"
     r"(?P<who>rivals?|riders?|runners?|others?|swimmers?|skiers?|drivers?|boats?|crews?|teams?|athletes|men"
     r"|women|people"
@@ -67,11 +68,11 @@ _COUNTED = re.compile(
     rf"\b[^.;,\d]{{0,20}}?\b{_BETTER}\b"
 )
 _NUMBERS = {word: n for n, word in enumerate("one two three four five six seven eight nine ten".split(), 1)}  # noqa: SIM905
-_TIES = re.compile(
+_TIES = regex(
     r"\b(?:tie[ds]?|tying|equal|joint\w*|shared?|dead heat|disqualif\w+|relegat\w+|penalt\w+|overall|group|heat|stage"
     r"|age|category|class|junior|among|half|lap|start\w*|standings|qualif\w+|yesterday|last year|in \d{4})\b"
 )
-_PLACED = re.compile(
+_PLACED = regex(
     r"\b(?:finish\w*|came|come|plac\w+|crossed the line|took|takes|ended(?: up)?|rank\w*|was|is|were|are|in|home|for"
     rf"|meant|earned|settle\w*|claim\w*|lies|stands|stood|left)(?: (?:up|in|her|him|them|the|a|only|home|with"
     rf"|for|to))*"
@@ -128,16 +129,16 @@ def _items(listed: str) -> list[str]:
 
 _P, _Q = slot("p", COUNT + UNIT), slot("q", COUNT + UNIT)
 _HAS = r"(?:,? (?:who|which) (?:have|has|are on|is on|sit on|had)|,? (?:on|with|at|now on|has|have)| \()"
-_UNLIKE = re.compile(
+_UNLIKE = regex(
     r"\b(?:penalty|per|average|games? in hand|deducted|deduction|behind by|points? behind|demerit|strokes|each|last"
     r"|season's|more|fewer|percentage|in (?:the )?\d{4}|lowest|fault|faults)\b"
 )
-_BEHIND = re.compile(
+_BEHIND = regex(
     rf"\b(?:on|with|have|has|collected|\() ?{_P}(?: points| pts)?[^.;\ue000-\uf8ff]{{0,50}}?"
     rf"(?:{slot('n', ORDINAL)}[^.;\ue000-\uf8ff]{{0,30}}?)?\b(?P<side>behind|trail(?:ing|s)?|ahead of|in front of"
     rf"|clear of|lead(?:s|ing)?) (?:[\w’'.-]+ ){{0,4}}?[\w’'.-]+?{_HAS} ?{_Q}(?P<tail>[^\ue000-\uf8ff]{{0,20}})"
 )
-_PLACE_BEHIND = re.compile(
+_PLACE_BEHIND = regex(
     rf"{slot('n', ORDINAL)}[^.;\ue000-\uf8ff]{{0,30}}?\b(?:on|with|\() ?{_P}(?: points"
     rf"| pts)?[^.;\ue000-\uf8ff]{{0,20}}?"
     rf"\b(?P<side>behind|ahead of"
@@ -172,7 +173,7 @@ _MONTH = (
     r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
 )
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_PERIOD = re.compile(
+_PERIOD = regex(
     r"\b(?:(?P<n>first|second|third|fourth|last|1st|2nd|3rd|4th) (?P<what>quarter|half)|q(?P<q>[1-4])|h(?P<h>[12]))\b"
     r"(?: of (?:the (?:calendar )?year|\d{4}|the year)| \d{4})?(?:,? \(| ?,? (?:from|between|i\.e\.|that is)|,|:) ?"
     rf"{_MONTH.format('a')}(?: \d{{4}})? ?(?:to|until|through|till|and|–|—|-) ?{_MONTH.format('b')}\b"

@@ -9,6 +9,7 @@ from numerate.apps.consistency.base import Rule, plain, rules
 from numerate.apps.consistency.closed_counts import closed_product
 from numerate.apps.consistency.counted_products import counted_products
 from numerate.apps.consistency.paragraph_rates import paragraph_rates
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.quantities import COUNT, MONEY, UNIT, one, slot
 from numerate.apps.consistency.sized_products import found, sized
 from numerate.apps.consistency.unit_products import rate_conversions, told_areas, unit_products
@@ -29,48 +30,48 @@ _VALUE = COUNT + MONEY + UNIT
 _GAP = r"(?:[^.;\ue000-\uf8ff]|(?<=i)\.(?=e)|(?<=\.e)\.)"
 _WORDS = r"(?: [a-z'’-]+){0,4}?"
 _TIMES = r"(?: each| apiece| per [a-z]+| a piece| an? [a-z]+|/[a-z]+)"
-_EACH = re.compile(
+_EACH = regex(
     rf"{slot('n', COUNT)}(?P<thing>{_WORDS}),? (?:at|for|@|priced at|costing|worth|each costing|sold at"
     rf"|bought at|of) (?:only |just )?{slot('x', MONEY)}{_TIMES}"
     rf"(?P<gap>{_GAP}{{0,50}}?){slot('t', MONEY)}(?!{_TIMES})"
 )
-_SUM_CUE = re.compile(
+_SUM_CUE = regex(
     r"\b(?:total\w*|in all|altogether|makes?|making|comes? to|came to|cost|costs|is|was|paid|pays?|="
     r"|earn\w*|spend\w*|amount\w*|or|i\.e\b|that is|giving|gives|for|sum|bill|spent|spends?|received?|course|logged"
     r"|worked|covered|covers"
     r"|produced?|produces|saved|saves|used?|uses|consumed?|made|complet\w+|walk\w*|drove|ran|cycled|read)\b|="
     r"|^, $|^: $|^ \($"
 )
-_MORE = re.compile(
+_MORE = regex(
     r"\b(?:including|includes|plus|shipping|tax|vat|discount|after|before|delivery|fee|and|tip|with|left"
     r"|of which|than|bonus|already|against|budget|having|per|each|net|first|last|sold)\b"
 )
-_PER = re.compile(
+_PER = regex(
     rf"{slot('x', _VALUE)}(?P<thing>(?: [a-z'’-]+){{0,2}}?)(?: (?:per|an?|each|every) "
     r"|/)(?P<per>[a-z]+)(?: [a-z]+){0,2}? (?:for|over|during|times|x|×"
     rf"|in) {slot('n', UNIT + COUNT)}(?P<noun>(?: [a-z]+)?)"
     rf"(?P<gap>{_GAP}{{0,45}}?){slot('t', _VALUE)}"
 )
-_GROUPS = re.compile(
+_GROUPS = regex(
     rf"{slot('n', COUNT)}(?: equal| full| whole| monthly| weekly| annual| daily| yearly"
     rf"| quarterly)* (?P<thing>[a-z-]+s) of {slot('m', _VALUE)}(?P<item> (?!ma"
     r"k|giv|hold|contain|or |that )[a-z]+"
     rf")?(?: each)?(?P<gap>{_GAP}{{0,30}}?){slot('t', _VALUE)}(?P<noun> (?!in |al)[a-z]+)?"
     r"(?P<tail>(?: [a-z]+)?(?: in all| in total| altogether| all told))?"
 )
-_PLURAL_OF = re.compile(rf"s of {one(_VALUE)}")
+_PLURAL_OF = regex(rf"s of {one(_VALUE)}")
 """What all groups have; a look for it is cheap."""
-_INTO = re.compile(
+_INTO = regex(
     rf"{slot('t', COUNT)}(?P<thing>{_WORDS})(?P<gap>{_GAP}{{0,60}}?)\b(?:into|in"
     rf"|as) {slot('n', COUNT)}(?: equal| different)? (?P<what>groups|teams|classes|batches|boxes|packs|rows"
     r"|sets|bags|lots|crates|packets|sections|parts|piles|arms|bundles|cages|squads|teams"
     rf"|tables) of {slot('m', COUNT)}(?! ?(?:to|or|-|–))"
 )
-_BY = re.compile(
+_BY = regex(
     rf"{slot('a', UNIT)} ?(?:by|x|×|wide by|long by|long and) ?{slot('b', UNIT)}(?: ?(?:by|x"
     rf"|×) ?{slot('c', UNIT)})?(?P<gap>{_GAP}{{0,50}}?){slot('t', UNIT)}"
 )
-_BOX = re.compile(
+_BOX = regex(
     rf"{slot('a', UNIT)} (?:long|wide|broad|in length|in width),? (?:by |and )?{slot('b', UNIT)} (?:wide|broad"
     rf"|long|deep"
     rf"|high|in width|in length)(?:,? (?:by |and )?{slot('c', UNIT)} (?:deep|high|tall|thick|in (?:height"
@@ -82,17 +83,17 @@ _IN = (
     r"z]+){0,2}?)"
 )
 _Z = slot("z", _VALUE)
-_UNIT_OF_Z = re.compile(r"(?: [a-z]+){0,2}?(?: per | an? |/| each )([a-z]+)")
-_RATE = re.compile(rf"{_IN}(?P<gap>,? ?{_GAP}{{0,45}}?){_Z}")
-_RATE_BEFORE = re.compile(
+_UNIT_OF_Z = regex(r"(?: [a-z]+){0,2}?(?: per | an? |/| each )([a-z]+)")
+_RATE = regex(rf"{_IN}(?P<gap>,? ?{_GAP}{{0,45}}?){_Z}")
+_RATE_BEFORE = regex(
     rf"(?P<gap>\b(?:averag\w+|speed|rate|pace|mean)(?: [a-z]+){{0,2}} (?:of )?){_Z}(?P<far>{_GAP}{{0,40}}?){_IN}"
 )
 _RATE_WORDS = (" per ", " a ", " an ", "/", " each ", "averag", "speed", "that is")
-_RATE_CUE = re.compile(
+_RATE_CUE = regex(
     r"\b(?:averag\w*|mean|or|i\.e\b|that is|rate of|speed of|pace of|which is|equal to|equivalent to|that’s"
     r"|that's|giving|working out at)\b|\($|=|^(?: [a-z]+)? (?:are|is|makes?|equals?) $"
 )
-_PEAK = re.compile(
+_PEAK = regex(
     r"\b(?:top|max\w*|peak|min\w*|record|limit|up to|high|low|fastest|best|above|below|than|against"
     r"|previous|over|while|but|and then|rested|tips?)\b"
 )

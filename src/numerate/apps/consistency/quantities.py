@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from numerate.apps.consistency.calendar_words import DATE, NamedDate, read_date
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.tally import tally_of
 from numerate.apps.consistency.traits import traits_of_numbers, traits_of_words
 from numerate.numerals.unit_factors import dimension_name, measure_of
@@ -51,16 +52,16 @@ _OF_KIND = {
 }  # fmt: skip
 _BY_VALUE = frozenset(("date", "clock", "ratio", "year"))
 """Groups that a numeral has only with a fitting value and no unit."""
-_TIME = re.compile(
+_TIME = regex(
     r"(?<![\d:.,$€£–—-])(\d{1,2})(?::(\d{2})(?::(\d{2}))?(?![\d:])(?:\s?([ap])\.?m\b\.?)?|\s?([ap])\.?m\b\.?)",
     re.IGNORECASE,
 )
-_HALF_DAY = re.compile(r"\d\s?[ap]\.?m\b", re.IGNORECASE)
-_SPACE = re.compile(r"\s+")
-_PRIVATE = re.compile("[\ue000-\uf8ff]")
+_HALF_DAY = regex(r"\d\s?[ap]\.?m\b", re.IGNORECASE)
+_SPACE = regex(r"\s+")
+_PRIVATE = regex("[\ue000-\uf8ff]")
 _SPACED_MARKS = tuple(f" {mark}" for mark in ",;:.)]%")
-_JOIN = re.compile(r"(?:,? and |, ?|[ -]?)$")
-_SPAN = re.compile(r" (?:and|to|until|till|through) | ?[–—-] ?")
+_JOIN = regex(r"(?:,? and |, ?|[ -]?)$")
+_SPAN = regex(r" (?:and|to|until|till|through) | ?[–—-] ?")
 _HEDGES = (
     ("about", r"about|around|approximately|approx\.?|roughly|some|circa|ca?\.|~|≈|close to|an estimated|estimated|"
               r"(?<!add )(?<!adds )(?<!added )(?<!adding )(?<!sums )up to|or so|in the region of|an average of"
@@ -71,7 +72,7 @@ _HEDGES = (
     ("under", r"nearly|almost|under|less than|fewer than|below|at most|just under|just short of|not quite|<|≤|within|"
               r"no more than|as many as|as much as|a maximum of|a little under|practically"),
 )  # fmt: skip
-_HEDGE = re.compile(
+_HEDGE = regex(
     rf"(?:(?<=\s)|(?<=\()|^)(?:{'|'.join(f'(?P<{name}>{words})' for name, words in _HEDGES)})"
     r"[\s(]*(?:the |an? |of |only |by |just |to )?[$€£¥]?\s*$",
     re.IGNORECASE,
@@ -82,7 +83,7 @@ _HEDGE_ENDS = frozenset(
     for word in (each.split()[-1] for each in words.split("|"))
 )  # fmt: skip
 """Last words of the hedges: one of them is the last or last but one before a quantity with a hedge."""
-_PRONOUN = re.compile(r"\b(?:(?:the|an?|another|his|her|its|their) [a-z]+|this|that|which|each|every|another|any|no) $")
+_PRONOUN = regex(r"\b(?:(?:the|an?|another|his|her|its|their) [a-z]+|this|that|which|each|every|another|any|no) $")
 _DASHES = ("-", "–", "—")
 _REFERENCES = frozenset([
     "table", "tables", "figure", "figures", "fig", "fig.", "figs.", "section", "sections", "sec.", "chapter",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.quantities import COUNT, MONEY, PERCENT, UNIT, slot
 
 if TYPE_CHECKING:
@@ -23,31 +23,29 @@ BOUND_WORDS = (
     "urity",    " rate ", "aturation", "lood pressure", " BP ", " pH ", "arket share", "R²", "AUC",
 )  # fmt: skip
 _IS = r"(?: (?:of|is|was|were|are|reached|at|=)|:| ?=)+ (?:only |just |about |a |an )?"
-_UNIT_INTERVAL = re.compile(
+_UNIT_INTERVAL = regex(
     rf"(?:\b(?:p-values?|probability|correlation(?: coefficient)?|auc|area under the curve)|\br²)(?: \([a-zρ]+\))?{_IS}"
     rf"{slot('q', COUNT + PERCENT)}(?![a-z%/×]| ?(?:to|in|out of) )"
 )
-_WHOLE = re.compile(
+_WHOLE = regex(
     r"\b(?:sensitivity|specificity|accuracy|turnout|humidity|purity|(?:success|survival|response|pass|literacy|vaccination"
     r"|mortality|completion|detection|approval|graduation|retention|dropout|fatality) rate|(?:oxygen )?saturation"
     rf"|market share)(?: (?:in|for|of|at) [a-z ]{{1,24}}?)?{_IS}{slot('q', PERCENT)}"
 )
-_PRESSURE = re.compile(
+_PRESSURE = regex(
     rf"\b(?:blood pressure|bp)(?: [a-z]+){{0,3}}?{_IS}{slot('a', COUNT + UNIT)} ?/ ?{slot('b', COUNT + UNIT)}"
 )
-_ACID = re.compile(
-    rf"\bph(?: value)?(?: (?:of|is|was)|:| ?=)? {slot('q', COUNT)}(?= ?[.,;)]|$| (?:and|at|for|with|in)\b)"
-)
+_ACID = regex(rf"\bph(?: value)?(?: (?:of|is|was)|:| ?=)? {slot('q', COUNT)}(?= ?[.,;)]|$| (?:and|at|for|with|in)\b)")
 _RANGE = rf"{_A}(?: ?(?:–|—|-) ?| to | and ){_B}"
 _MEAN = r"\b(?:mean|median|averag(?:e|es|ed|ing)|mode)(?: [a-z]+){0,3}?(?: (?:of|was|is|at|being)|:| ?=)? "
 _CENTRES = (
-    re.compile(
+    regex(
         rf"(?:\bfrom |\bbetween |\baged |\bages |\b[a-z]+ of |\(|: "
         rf"|\b[a-z]+ ){_RANGE}[^.;\ue000-\uf8ff]{{0,30}}?{_MEAN}{_X}"
     ),
-    re.compile(rf"{_MEAN}{_X}(?: [a-z]+){{0,3}}? ?(?:\(|,|;|with|and)[^.;\ue000-\uf8ff]{{0,25}}?{_RANGE}"),
+    regex(rf"{_MEAN}{_X}(?: [a-z]+){{0,3}}? ?(?:\(|,|;|with|and)[^.;\ue000-\uf8ff]{{0,25}}?{_RANGE}"),
 )
-_NOT_CENTRE = re.compile(
+_NOT_CENTRE = regex(
     r"\b(?:than|compared|versus|vs|national|annual|increase\w*|decrease\w*|rose|fell|respectively|while|but|per|previous\w*"
     r"|season|career|total|each|ratio|difference|difference between|ci|confidence|sd|change|score of|won|lost)\b|±"
 )
@@ -55,8 +53,8 @@ _PLURALS = (
     r"(?:humidit(?:y|ies)|temperatures?|voltages?|speeds|pressures?|frequenc(?:y|ies)|wavelengths?|concentrations?|levels"
     r"|depths|altitudes|heights|weights|lengths|distances|sizes|ages|prices|doses|currents|powers|capacities|diameters|widths|volumes|angles|durations|sizes|weights)"
 )
-_DESCENDING = re.compile(rf"\b{_PLURALS} (?:of|from|between|in the range of) {_A}(?: to | and | ?[–—-] ?){_B}")
-_FALLING = re.compile(
+_DESCENDING = regex(rf"\b{_PLURALS} (?:of|from|between|in the range of) {_A}(?: to | and | ?[–—-] ?){_B}")
+_FALLING = regex(
     r"\b(?:reverse|descend\w*|down|fell|falls?|falling|drop\w*|cool\w*|declin\w*|decreas\w*|reduc\w*|low\w*|cut|respectively"
     r"|versus|vs|sank|slow\w*|shr[aiu]nk\w*|lost|loss|chang\w*|went|brought|between the)\b"
 )
@@ -108,7 +106,7 @@ def centre_outside(sentence: Sentence) -> Iterator[Finding]:
             return
 
 
-_GOES_ON = re.compile(r" ?(?:to|–|—|-|and) ?[\ue000-\ue009]")
+_GOES_ON = regex(r" ?(?:to|–|—|-|and) ?[\ue000-\ue009]")
 
 
 def _is_and(sentence: Sentence, a: Quantity, b: Quantity) -> bool:

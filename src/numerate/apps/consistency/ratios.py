@@ -2,10 +2,10 @@ r"""Ratios of two numbers: \`2:1 (40 and 30)\`, \`18 girls and 12 boys, a ratio 
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, plain, rules
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.quantities import COUNT, UNIT, slot
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Ratios"]
 
 _GAP = r"[^.;\ue000-\uf8ff]"
-_RATIO = re.compile(
+_RATIO = regex(
     r"\b(?:ratio|proportions?|mix\w*|odds|margin|split|randomi[sz]ed|allocat\w*|divided|outnumber\w*"
     rf"|by)\b(?P<pre>{_GAP}{{0,30}}?){slot('a', COUNT)} ?(?::"
     rf"|to) ?{slot('b', COUNT)}(?P<gap>{_GAP}{{0,20}}?(?:\(|, (?:that is|i\.e\.|or|so|giving|namely),? "
@@ -58,16 +58,16 @@ class Ratios(Rule):
         yield from _closed_ratio(sentence)
 
 
-_TWO_SIDES = re.compile("[\ue100-\uf8ff] ?(?::|to|-to-) ?[\ue000-\ue009]")
+_TWO_SIDES = regex("[\ue100-\uf8ff] ?(?::|to|-to-) ?[\ue000-\ue009]")
 """What all ratios have; a look for it is cheap."""
-_RATIO_OF = re.compile(
+_RATIO_OF = regex(
     rf"\b(?:ratio|proportions?|relation|mix(?:ed)?|blend(?:ed)?|dilut\w+)\b(?:[^.;\ue000-\uf8ff]"
     rf"|\.(?=\w)){{0,40}}?{slot('a', COUNT)}"
     rf"(?: ?: ?| to |-to-){slot('b', COUNT)}"
     rf"|{slot('a2', COUNT)}(?: ?: ?| to |-to-){slot('b2', COUNT)} (?:[a-z]+[ -])?(?:[a-z]+ )?(?:ratio|proportion"
     rf"|mix(?:ture)?|split)\b"
 )
-_NOT_RATIO = re.compile(r"\b(?:than|respectively|from|increase\w*|rose|fell|previous\w*|national|average|odds|bets?)\b")
+_NOT_RATIO = regex(r"\b(?:than|respectively|from|increase\w*|rose|fell|previous\w*|national|average|odds|bets?)\b")
 
 
 def _closed_ratio(sentence: Sentence) -> Iterator[Finding]:

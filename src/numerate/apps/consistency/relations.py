@@ -14,6 +14,7 @@ import numpy as np
 
 from numerate.apps.consistency.base import Rule, rules
 from numerate.apps.consistency.cell_style import like_cell
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.relation_candidates import LEARN_ROWS, Candidate, candidates_of, is_named, is_span
 from numerate.apps.consistency.table_dates import date_findings
 from numerate.apps.consistency.table_units import unit_findings
@@ -31,7 +32,7 @@ __all__ = ["Relation", "Relations", "find_relations", "holding_rows"]
 MAX_COLUMNS = 14
 """Only the first numeric columns are compared with each other: the number of relations grows with the cube."""
 TRIALS = 256
-_LABEL = re.compile(
+_LABEL = regex(
     r"^(?:rank|no\.?|pos\.?|position|#|id|number|seed|place|stage|day|round|leg|lap|week|step|session|heat)$",
     re.IGNORECASE,
 )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from numerate.apps.consistency.base import Rule, finding_at, rules
 from numerate.apps.consistency.mentions import BOUND, NOUNS, Mention, mentions_of
 from numerate.apps.consistency.named_again import named_again
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.slips import is_slip, sorted_digits
 from numerate.apps.consistency.told_again import told_again, told_scores
 from numerate.apps.consistency.told_twice import told_twice
@@ -133,7 +134,7 @@ def _other_scale(a: Quantity, b: Quantity) -> bool:
     return one_.power != other.power and min(one_.power, other.power) > 0 and one_.written == other.written
 
 
-_SUBJECT = re.compile(r"(?:the|an?|this|another) ([a-z-]+)(?: ([a-z-]+))?(?= |,)")
+_SUBJECT = regex(r"(?:the|an?|this|another) ([a-z-]+)(?: ([a-z-]+))?(?= |,)")
 
 
 def _another_thing(earlier: Mention, later: Mention) -> bool:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.traits import traits_of_numbers, traits_of_words
 
 if TYPE_CHECKING:
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["RELATIVE", "SentenceGroup", "sentence_groups", "windows_of"]
 
-_BREAK = re.compile(r"\n[ \t]*\n")
-RELATIVE = re.compile(
+_BREAK = regex(r"\n[ \t]*\n")
+RELATIVE = regex(
     r"\b(?:father|mother|son|daughter|brother|sister|wife|husband|uncle|aunt|grandfather|grandmother"
     r"|grandson|cousin|twin"
     r"|nephew|niece|parents?|children|child|widow|widower|spouse|partner|siblings?|predecessor"

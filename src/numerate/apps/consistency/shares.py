@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, plain, rules
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.quantities import PERCENT, one
 
 if TYPE_CHECKING:
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 __all__ = ["Shares"]
 
 _P = one(PERCENT)
-_LIST = re.compile(
+_LIST = regex(
     rf"{_P}(?:[^{PERCENT}.;:]{{0,60}}(?:,|,? and|;|\)) ?[^{PERCENT}.;:]{{0,40}}?\(?{_P}){{1,12}}[^.;]{{0,30}}"
 )
-_WHOLE = re.compile(
+_WHOLE = regex(
     r"\b(?:split|makeup|make-up|made (?:up )?of|mak(?:e|es|ing) up|represent\w*|constitut\w*|unsure"
     r"|not sure|yes\b.*\bno|consist\w*|contain\w*|compos\w*|divided|mix\b|ownership"
     r"|owned by|voted|vote |votes|"
@@ -34,40 +34,40 @@ _WHOLE = re.compile(
     r"|party|fuel|use"
     r"|purpose|area|continent|industry|species|class|origin|mode|size|language|market)s?\b)"
 )
-_REST = re.compile(
+_REST = regex(
     r"\b(?:and|with|while|,) (?:the|a) (?:rest\b|remainder\b|remaining \S)(?! of the (?:year|day|time|season))"
 )
 _NAME = r"(?: [a-z'’-]+){1,3}"
 # One list of shares with a name each, to the end of the sentence: `70% copper, 25% zinc and 15% nickel`.
-_PLAIN = re.compile(
+_PLAIN = regex(
     r"(?:is|are|was|were|:|of|contain\w*|has|had|include\w*|holds?|held"
     rf"|,) {_P}{_NAME}, {_P}{_NAME}(?:, {_P}{_NAME})*,? and {_P}{_NAME}\.?$"
     rf"|(?:is|are|was|were|:|,)(?: [a-z'’-]+){{1,3}} {_P},(?: [a-z'’-]+){{1,3}} {_P}(?:,(?: [a-z'’-]+){{1,3"
     rf"}} {_P})*,? and(?: [a-z'’-]+){{1,3}} {_P}\.?$"
 )
-_OPPOSED = re.compile(
+_OPPOSED = regex(
     rf"{_P}(?: of [a-z ]+)? (?:voted )?(?:yes|for|in favou?r|agreed?|male|men|women"
     rf"|female)\b.*{_P}(?: of [a-z ]+)? (?:voted )?(?:no|against|disagreed?|female|women|men|male)\b"
 )
-_SEXES = re.compile(
+_SEXES = regex(
     rf"\b(?P<one>(?:wo)?men|(?:fe)?males?|boys|girls)\b [^.;\ue000-\uf8ff]{{0,40}}?(?:ma[dk]e?s? up|represent\w*"
     rf"|account\w*"
     rf"(?: for)?|comprised?|constituted?|were"
     rf"|are) {_P}[^.;\ue000-\uf8ff]{{0,50}}?\band (?:the )?(?:wo)?m[ae]n\b [^.;]{{0,20}}?{_P}"
 )
 """`men made up 62 % of the participants and women 48 %`"""
-_MIX = re.compile(
+_MIX = regex(
     rf"\b(?:mixture|alloy|blend|solution|atmosphere|fabric|compound|mix) (?:is|was|contains|contained|consists of"
     rf"|of|has)"
     rf" {_P} [a-z]+,? and {_P} [a-z]+"
 )
-_FROM = re.compile(rf"{_P} (?:[a-z]+ )?from [a-z ]+, {_P} (?:[a-z]+ )?from [a-z ]+,? and {_P} (?:[a-z]+ )?from ")
-_OF_WHAT = re.compile(rf"{_P} of ")
-_SPLIT = re.compile(
+_FROM = regex(rf"{_P} (?:[a-z]+ )?from [a-z ]+, {_P} (?:[a-z]+ )?from [a-z ]+,? and {_P} (?:[a-z]+ )?from ")
+_OF_WHAT = regex(rf"{_P} of ")
+_SPLIT = regex(
     r"\b(?:split|divided|voted|vote|approved|passed|won|lost|led"
     rf"|defeated)\b[^.;\ue000-\uf8ff]{{0,30}}{_P} ?(?:to|–|-|against|versus|vs\.?) ?{_P}(?![a-z0-9])"
 )
-_SEVERAL = re.compile(
+_SEVERAL = regex(
     r"\b(?:respectively|both|multiple|more than one|of which|whom|including|of these|compared|versus|vs"
     r"|up from|rose|fell|grew|growth|gain\w*|declin\w*|drop\w*|climb\w*|return\w*|improv\w*|"
     r"increase\w*|decrease\w*|while|whereas|but|each|accuracy|precision|recall|interest|speak\w*"

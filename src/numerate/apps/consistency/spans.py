@@ -6,9 +6,9 @@ As with changes, the pair (`from 1990 to 2005`, `opened in 1990 and closed in 20
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.quantities import CLOCK, COUNT, DATED, UNIT, YEAR, slot
 from numerate.apps.consistency.sentence_windows import RELATIVE
 
@@ -35,11 +35,11 @@ _END = (
     r"|served|finally|broken up|scrapped|sold|merged)"
 )
 _PAIRS = [
-    re.compile(
+    regex(
         rf"\b(?:from|between) (?:[a-z]+ ){{0,3}}?{_A}(?P<gap>{_GAP}{{0,30}}?)(?:\b(?:to|until|till|through"
         rf"|and)\b|–|—|-) ?(?:[a-z]+ ){{0,3}}?{_B}"),
-    re.compile(rf"\({_A}(?P<gap>) ?[–—-] ?{_B}\)"),
-    re.compile(
+    regex(rf"\({_A}(?P<gap>) ?[–—-] ?{_B}\)"),
+    regex(
         rf"\b{_BEGIN}\b{_GAP}{{0,30}}?\b(?:in|on|since|from) (?:[a-z]+ )?{_A}(?P<gap>{_GAP}{{0,40}}?\b{_END}\b"
         rf"{_GAP}{{0,25}}?)\b(?:in|on|until|till|to|at|by) (?:[a-z]+ )?{_B}"),
 ]  # fmt: skip
@@ -54,26 +54,26 @@ _TAIL = (
     r"|of (?!age|experience|his|her|their|its|the))| (?:[a-z]+ )?(?:reign|period|span|career|tenure|stretch"
     r"|spell|run|term|war|journey)\b)"
 )
-_AFTER = re.compile(rf"(?P<far>{_GAP}{{0,30}}?)(?:,|;| \(| –| —| -)? ?{_LEAD}{_D}{_TAIL}")
-_BEFORE = re.compile(
+_AFTER = regex(rf"(?P<far>{_GAP}{{0,30}}?)(?:,|;| \(| –| —| -)? ?{_LEAD}{_D}{_TAIL}")
+_BEFORE = regex(
     r"\b(?:for|lasted|lasting|lasts|took|takes|after|spent|serv(?:ed|ing)|ruled|reigned|ran|runs|worked"
     r"|lived|spanned|spanning|(?:[a-z]+) of|an?) (?:an? |the |exactly |a total of )?"
     rf"{_D}(?P<far>{_GAP}{{0,45}}?),? ?$"
 )
-_LATER = re.compile(
+_LATER = regex(
     rf"\b(?:in|on) {_A}(?P<far>{_GAP}{{0,70}}?)(?<!\balmost)(?<!\bsome)(?:,| –|\(| and)? ?(?:just |only "
     rf"|exactly )?{_D} (?:later|afterwards)(?:,| –|\)|\(| \()? ?(?:in|on|until)? ?{_B}"
 )
-_LATER_BEHIND = re.compile(
+_LATER_BEHIND = regex(
     rf"\b(?:in|on) {_A}(?P<far>{_GAP}{{0,70}}?)\b(?:in|on|until) {_B}(?:,| –| \(| -)? ?(?:just |only "
     rf"|exactly |a full )?{_D} (?:later|afterwards)\b"
 )
-_SINCE = re.compile(
+_SINCE = regex(
     rf"{slot('b', _TIME + CLOCK)}(?:,| –| \(|,? or|,? that is,?| -)? ?(?:just |only "
     rf"|exactly )?{_D} (?P<way>after|before)(?P<far>{_GAP}{{1,45}}?)\b(?:in|on|of|at"
     rf"|from) (?:the )?{slot('a', _TIME + CLOCK)}(?=[ ,.;)]|$)"
 )
-_BREAK = re.compile(
+_BREAK = regex(
     r"\b(?:and(?! (?:so|thus|lasted|took|ran)\b)|while|whereas|but|although|which|who|whose|when|again"
     r"|first|second|then|ago|every|each|per|or"
     r"|experience|pause|interruption|last|next|another|previous|more than"
@@ -138,21 +138,19 @@ def spans_of(sentence: Sentence) -> Iterator[Span]:
                 yield Span(a, b, d, match["far"])
 
 
-_ELDERS = re.compile(r"\b(?:the|his|her|their|its) (?:younger|older|elder|second|next|other|last)\b(?: one\b)?")
-_ELDER = re.compile(
+_ELDERS = regex(r"\b(?:the|his|her|their|its) (?:younger|older|elder|second|next|other|last)\b(?: one\b)?")
+_ELDER = regex(
     rf"\bborn(?: [a-z]+)? (?:in|on) {slot('a', _TIME)}(?P<far>{_GAP}{{0,60}}?){_D} (?:older"
     rf"|younger)\b(?P<far2>{_GAP}{{0,60}}?)"
     rf"\bborn(?: [a-z]+)? (?:in|on) {slot('b', _TIME)}"
 )
-_BORN = re.compile(
-    rf"\b(?:born|birth|founded|established|incorporated)(?: [a-z]+){{0,4}}?(?: on| in)? {slot('a', _TIME)}"
-)
-_OF_AGE = re.compile(
+_BORN = regex(rf"\b(?:born|birth|founded|established|incorporated)(?: [a-z]+){{0,4}}?(?: on| in)? {slot('a', _TIME)}")
+_OF_AGE = regex(
     r"\b(?:aged|age|at the age of|age of|turned|turns|at age|at just|is now|was just|was only|was|died at"
     rf"|at) (?:now |then |just |only |about )?{slot('d', COUNT + UNIT)}"
     rf"(?:[ -]years?[ -](?:old|of age)| old| of age)?(?=[.,;)]|$| (?:in|on|when|at|as|after|by|years|and|she|he)\b)"
 )
-_OTHER_EVENT = re.compile(r"\b(?:which|that|whose|while|until|before|then|later|after|moved|where|since)\b|[;:]")
+_OTHER_EVENT = regex(r"\b(?:which|that|whose|while|until|before|then|later|after|moved|where|since)\b|[;:]")
 
 
 def ages_of(sentence: Sentence) -> Iterator[Age]:

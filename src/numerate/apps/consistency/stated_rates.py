@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
 from numerate.apps.consistency.closed import context_of, is_typo, values_of
+from numerate.apps.consistency.patterns import regex
 from numerate.numerals.unit_tables import UNITS
 
 if TYPE_CHECKING:
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 __all__ = ["stated_rates"]
 
-_PER = re.compile(r"(?: [a-z'’-]+){0,3}? (?:per|an?|each|every|/) ?(?P<per>[a-z]{3,})\b")
-_NOUN = re.compile(r"(?:[ -](?P<first>[a-z'’-]+))?(?: (?P<second>[a-z'’-]+))?")
-_AMONG = re.compile(
+_PER = regex(r"(?: [a-z'’-]+){0,3}? (?:per|an?|each|every|/) ?(?P<per>[a-z]{3,})\b")
+_NOUN = regex(r"(?:[ -](?P<first>[a-z'’-]+))?(?: (?P<second>[a-z'’-]+))?")
+_AMONG = regex(
     r"\b(?:divid\w+|shar\w+|split\w*|distribut\w+)(?: [a-z]+){0,3} (?:among|between|by|across|over)(?: the| its"
     r"| his| her| all)? $"
 )
-_SETS_APART = re.compile(
+_SETS_APART = regex(
     r"\b(?:than|compared|versus|vs|against|respectively|includ\w+|of (?:which|whom|them|these|those)|rose|fell"
     r"|grew|more|less"
     r"|fewer|another|further|at least|record|previous\w*|since|while|whereas|but|up to|from|limit|maximum"

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import itertools
 import math
-import re
 import statistics
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
 from numerate.apps.consistency.closed import blur_of, context_of, is_typo, values_of
+from numerate.apps.consistency.patterns import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["stated_mean", "stated_results"]
 
 MOST_TERMS = 7
-_ALL = re.compile(
+_ALL = regex(
     r"(?:\b|(?=, or))(?:total\w*|in all|altogether|overall|combined|together|sum|all told|add(?:s|ed|ing)? up"
     r"|amount\w* to|com(?:es?|ing) to"
     r"|came to|mak(?:es?|ing)|giv(?:es?|ing)|gave|bring\w*|which (?:makes?|gives?)|so|thus|therefore"
@@ -32,23 +32,23 @@ _ALL = re.compile(
     r"|result\w* in|for an? (?:[a-z'’-]+ ){1,4}of|for (?:[a-z]+ ){1,3}of|i\.e\.,?|that is,?|, or|equals"
     r"|=)(?: [a-z'’-]+){0,5}[:,]? ?$"
 )
-_WHICH_IS = re.compile(r",? which (?:is|are) (?:an? |exactly )?$")
-_ALL_BEHIND = re.compile(
+_WHICH_IS = regex(r",? which (?:is|are) (?:an? |exactly )?$")
+_ALL_BEHIND = regex(
     r"(?: [a-z'’-]+){0,4}? (?:in all|in total|altogether|all told|combined|overall|together|as a whole)(?=[.,;)]"
     r"|$| (?:for|over|on)\b)"
 )
-_LEFT = re.compile(
+_LEFT = regex(
     r"\b(?:leav(?:es?|ing)|left|remain(?:s|ed|ing)?|so|thus|therefore|hence|net|which leaves|still|rest"
     r"|difference|keeps?|kept"
     r"|other|surplus|change)(?: [a-z'’-]+){0,4} ?$"
 )
-_LEFT_BEHIND = re.compile(
+_LEFT_BEHIND = regex(
     r"(?: [a-z'’-]+){0,3}? (?:left|free|remain(?:s|ed|ing)?|spare|unused|unsold|empty|vacant|available|to go"
     r"|outstanding|missing"
     r"|over|short|unpaid|open)(?=[.,;)]|$| (?:for|to|at|by|after|until)\b)"
 )
-_MEAN = re.compile(r"\b(?:averag(?:e|es|ed|ing)|mean)(?: [a-z'’-]+){0,4}[:,]? ?$")
-_APART = re.compile(
+_MEAN = regex(r"\b(?:averag(?:e|es|ed|ing)|mean)(?: [a-z'’-]+){0,4}[:,]? ?$")
+_APART = regex(
     r"\b(?:per|each|every|than|compared|versus|vs|against|between|respectively|includ\w+|among|of (?:which|whom"
     r"|them|these"
     r"|those|it|that)|out of|rose|fell|grew|rank\w*|aged|times|more|another|further|at least|record|previous\w*"
@@ -58,8 +58,8 @@ _APART = re.compile(
     r"|minimum|about|some|expect\w*|plan\w*|forecast|wide|long|high|deep|tall|length|width|by [\ue000-\ue009]"
     r"|averag\w*|mean)\b|%|[×±]|\d ?[-–/] ?\d|\bare prime|\bso (?:is|are|do|does|did)\b"
 )
-_OR = re.compile(r", or\b|\bby\b")
-_LIST = re.compile(r",|\band\b|;|:|–|—|\bplus\b|\bwith\b|\bin addition to\b|\+|\bwhile\b")
+_OR = regex(r", or\b|\bby\b")
+_LIST = regex(r",|\band\b|;|:|–|—|\bplus\b|\bwith\b|\bin addition to\b|\+|\bwhile\b")
 
 
 def _operands(sentence: Sentence) -> tuple[list[Quantity], Quantity] | None:
@@ -132,7 +132,7 @@ def _nouns_differ(sentence: Sentence, one: Quantity, other: Quantity) -> bool:
     return all(nouns) and nouns[0][1][:4] != nouns[1][1][:4]  # type: ignore[index]
 
 
-_THING = re.compile(r" ([a-z]{3,}s)\b")
+_THING = regex(r" ([a-z]{3,}s)\b")
 
 
 def _any_holds(terms: list[Quantity], z: Quantity, slack: float) -> bool:
@@ -148,7 +148,7 @@ def _any_holds(terms: list[Quantity], z: Quantity, slack: float) -> bool:
     return False
 
 
-_NOT_MEAN = re.compile(
+_NOT_MEAN = regex(
     r"\b(?:than|compared|versus|against|national|annual|previous\w*|respectively|weighted|season"
     r"|career|league|record|below"
     r"|above|while|whereas|but|per cent|total\w*|median|rose|fell|increase\w*|decrease\w*|sd|deviation|between"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
-import re
 from typing import TYPE_CHECKING
 
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.quantities import COUNT, UNIT, slot
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def another_sum(sentence: Sentence, total: Quantity, parts: Sequence[Quantity], 
     return False
 
 
-_CONTAINERS = re.compile(
+_CONTAINERS = regex(
     rf"\b(?:over|in|on|across|during|for) (?:the |all |all the |its |their |his |her |these ){slot('n', COUNT + UNIT)}"
 )
 

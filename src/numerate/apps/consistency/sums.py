@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, matches, plain, rules
@@ -15,12 +14,14 @@ from numerate.apps.consistency.joined_sentences import of_one_kind
 from numerate.apps.consistency.listed_parts import listed_parts
 from numerate.apps.consistency.paragraph_sums import paragraph_sums
 from numerate.apps.consistency.parts import totals_of
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.quantities import COUNT, MONEY, ORDINAL, UNIT, one, slot
 from numerate.apps.consistency.stated_results import stated_results
 from numerate.apps.consistency.sum_rounding import another_sum, has_more_parts, rounding, slack_of
 from numerate.numerals.unit_factors import converted
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterable, Sequence
 
     from numerate.apps.consistency.paragraphs import Paragraph
@@ -48,22 +49,22 @@ _TOTAL = slot("total", _NUMBER)
 _REST_Q = rf" ?{_Q}"
 
 _AFTER = [
-    (('assist',), re.compile(rf"(?P<parts>{_Q} goals? and {_Q} assists?) for (?:a total of )?{_TOTAL} points")),
-    (('wins',), re.compile(
+    (('assist',), regex(rf"(?P<parts>{_Q} goals? and {_Q} assists?) for (?:a total of )?{_TOTAL} points")),
+    (('wins',), regex(
         rf"(?P<parts>{_Q} wins?, {_Q} (?:loss(?:es)?|defeats?|draws?|ties)(?:,? and|,) {_Q} (?:loss(?:es)?"
         rf"|defeats?|draws?|ties))"
                rf" (?:from|in) (?:its |their |his |her |the )?{_TOTAL} (?:matches|games)")),
-    (('won ',), re.compile(
+    (('won ',), regex(
         rf"(?P<parts>won {_Q}(?: games| matches)?, (?:drew|tied|lost) {_Q},? and (?:drew|tied|lost) {_Q}) (?:of"
         rf"|from) "
                rf"(?:its |their |his |her |the )?{_TOTAL} (?:matches|games)")),
 ]  # fmt: skip
 _BEFORE = [
-    (('leaving', ' left', 'remain'), re.compile(
+    (('leaving', ' left', 'remain'), regex(
         rf"\b(?:of|out of|from) (?:the |its |their |these |all )?(?:original )?{_TOTAL}{_NOUN}(?: [a-z]+){{0,2}}?, "
         rf"(?P<parts>{_Q}(?: {_WORD}){{1,6}}?,? (?P<sure>leaving|which left) {_Q})"
         rf"(?: [a-z]+){{0,3}}?(?=[.;),]|$| (?:left|remain))")),
-    (('split',), re.compile(
+    (('split',), regex(
         rf"{_TOTAL} (?:seats|votes|delegates|members)(?: [a-z]+){{0,5}} (?:are|were"
         rf"|was) split (?P<parts>{_Q} to {_Q})")),
 ]  # fmt: skip
@@ -72,52 +73,52 @@ _OPPOSED = [
     # `the class of 28 has 15 boys and 14 girls`
     (
         (" of ",),
-        re.compile(
+        regex(
             rf"\b[a-z]+ of {_TOTAL}(?: [a-z]+)? (?:has|had|includes|included|with|contains|counts) "
             rf"(?P<parts>{_Q}{_WORDS},? and {_Q}{_WORDS})(?=[.;)]|$)"
         ),
     ),
-    ((", ",), re.compile(rf"{_TOTAL}{_NOUN}, (?P<parts>{_Q}{_WORDS},? and {_Q}{_WORDS})(?=[.;)]|$)")),
+    ((", ",), regex(rf"{_TOTAL}{_NOUN}, (?P<parts>{_Q}{_WORDS},? and {_Q}{_WORDS})(?=[.;)]|$)")),
 ]
 _AT_MOST = [
-    ((", of wh",), re.compile(rf"{_TOTAL}{_WORDS}, of wh(?:ich|om) {_ITEMS}(?=[.;)]|$)")),
+    ((", of wh",), regex(rf"{_TOTAL}{_WORDS}, of wh(?:ich|om) {_ITEMS}(?=[.;)]|$)")),
     # `we enrolled 240 adults; 118 were assigned to the drug and 132 to placebo`
-    ((" assigned ", " allocated ", " received ", " randomi"), re.compile(
+    ((" assigned ", " allocated ", " received ", " randomi"), regex(
         rf"{_TOTAL}{_NOUN}(?: [a-z]+){{0,3}}?[;,:] (?:and )?{_PARTS}(?=[.;)]|$)")),
     # `the 10-member board has six executive and five independent directors`
     (("-member", "-person", "-man ", "-strong", "-seat", "-player", "-piece", "-bed", "-room",
-      "-car ", "-team"), re.compile(
+      "-car ", "-team"), regex(
         rf"{_TOTAL}-(?:member|person|man|strong|seat|player|piece|bed|room|car|team)(?: [a-z]+){{1,3}}? (?:has|had"
         rf"|includes|included|of|contains|counts|with) {_PARTS}(?=[.;)]|$)")),
     # `a fleet of 85 aircraft includes 52 Airbus and 43 Boeing jets`
-    ((" has ", " had ", " include", " with ", " contains ", " counts "), re.compile(
+    ((" has ", " had ", " include", " with ", " contains ", " counts "), regex(
         rf"\b[a-z]+ of {_TOTAL}(?: [a-z]+)? (?:has|had|includes|included|with|contains|counts) {_PARTS}(?=[.;)]|$)")),
-    ((' of them',), re.compile(
+    ((' of them',), regex(
         rf"{_TOTAL}{_NOUN}(?: \w+){{0,3}}, (?P<parts>{_Q} of them{_WORDS},? and {_Q} of them{_WORDS})(?=[.;)]|$)")),
-    (('of ', 'among '), re.compile(
+    (('of ', 'among '), regex(
         rf"\b(?:of|among) (?:the |a total of |these |those |all |our |(?:the "
         rf"|an? )?[a-z]+['’]s )?{_TOTAL}{_NOUN}(?: \w+){{0,2}},"
         rf" {_PARTS}(?=[.;)]|$)")),
-    (('of ', 'among '), re.compile(
+    (('of ', 'among '), regex(
         rf"^(?:out )?(?:of|among) (?:the |these |those |all |our )?{_TOTAL}{_NOUN},? [a-z]+ [a-z]+"
         rf" {_PARTS}(?=[.;)]|$)")),
 ]  # fmt: skip
-_VOTED = re.compile(r"\b(?:in favou?r|for|against|yes|no)\b")
-_NAME = re.compile(rf"([a-z]+) {one(COUNT)}")
-_REFERENCE = re.compile(
+_VOTED = regex(r"\b(?:in favou?r|for|against|yes|no)\b")
+_NAME = regex(rf"([a-z]+) {one(COUNT)}")
+_REFERENCE = regex(
     r"\b(?:tables?|figures?|figs?\.?|sections?|chapters?|rows?|columns?|eqs?\.?|remark|lemma|theorem"
     r"|pages?|route|highway|"
     r"subject|no\.|number|volumes?|vol\.|sr|us|interstate|step|level|grade|age|aged|room|line|phase"
     r"|episode|channel)\s*$"
     r"|\b(?:tables?|figures?|figs?\.?|sections?|chapters?|rows?|columns?|eqs?\.?|remark|lemma|theorem) [\ue000-\ue009]"
 )
-_OPEN = re.compile(
+_OPEN = regex(
     r"\b(?:includ|among|especially|notably|e\.g|for example|such as|mostly|mainly|respectively|average|per |each|other|"
     r"field goals?|touchdowns?|free throws?|three-pointers?|extra points?|tries|more|another|additional"
     r"|further|rest|remain|plus the|up to|from \d|out of|overlap|both|times|×)"
 )
-_COMPLETE = re.compile(r"\b(?:remaining|other|rest|remainder|leaving|which left)\b")
-_MAY_OVERLAP = re.compile(
+_COMPLETE = regex(r"\b(?:remaining|other|rest|remainder|leaving|which left)\b")
+_MAY_OVERLAP = regex(
     r"\b(?:had|have|has|having|speak\w*|spoke|owne?d?|likes?|liked|plays?(?!-)|played|takes?|took"
     r"|stud(?:y|ied)|reported|used?"
     r"|experienced|knew|know|visited|read|both|also|suffered|complained|mentioned|said|cited|drank"

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, plain, rules
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.findings import Finding
 
 if TYPE_CHECKING:
@@ -16,9 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = ["CountedShares"]
 
-_CELL = re.compile(r"(?P<n>\d[\d,]*)(?: ?/ ?(?P<of>\d[\d,]*))? ?[(\[] ?(?P<p>\d{1,3}(?:\.\d+)?) ?%? ?[)\]]")
-_HEAD = re.compile(r"\b[nN] ?= ?(?P<n>\d[\d,]*)")
-_SIZES = re.compile(
+_CELL = regex(r"(?P<n>\d[\d,]*)(?: ?/ ?(?P<of>\d[\d,]*))? ?[(\[] ?(?P<p>\d{1,3}(?:\.\d+)?) ?%? ?[)\]]")
+_HEAD = regex(r"\b[nN] ?= ?(?P<n>\d[\d,]*)")
+_SIZES = regex(
     r"(?:n|N|total|no\.? of (?:patients|participants|subjects)|patients|participants|sample size|all)\.?(?: ?\(n\))?",
     re.IGNORECASE,
 )

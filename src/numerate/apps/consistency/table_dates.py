@@ -7,6 +7,7 @@ import itertools
 import re
 from typing import TYPE_CHECKING
 
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.relation_candidates import is_span
 from numerate.apps.findings import Finding
 
@@ -18,13 +19,13 @@ if TYPE_CHECKING:
 
 __all__ = ["date_findings"]
 
-_ISO = re.compile(r"\d{4}-\d{2}-\d{2}")
-_LENGTH = re.compile(r"\b(?:days?|nights?|duration|length|stay|weeks?)\b", re.IGNORECASE)
-_BEGIN = re.compile(
+_ISO = regex(r"\d{4}-\d{2}-\d{2}")
+_LENGTH = regex(r"\b(?:days?|nights?|duration|length|stay|weeks?)\b", re.IGNORECASE)
+_BEGIN = regex(
     r"\b(?:start\w*|begin\w*|from|opened|admi\w*|arriv\w*|check-?in|hired|born|ordered|received|issued|departure)\b",
     re.IGNORECASE,
 )
-_END = re.compile(
+_END = regex(
     r"\b(?:end\w*|finish\w*|until|to|closed|discharg\w*|depart\w*|check-?out|left|died|delivered|returned|due|completed"
     r"|arrival)\b",
     re.IGNORECASE,

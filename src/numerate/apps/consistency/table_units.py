@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.cell_style import like_cell
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.findings import Finding
 from numerate.numerals.unit_factors import converted, dimension_name
 from numerate.reading import find
@@ -22,10 +23,8 @@ __all__ = ["unit_findings", "unit_of_name"]
 
 LEAST_RIGHT = 2
 MOST_ROWS = 5_000
-_BRACKET = re.compile(r"^(?P<name>.*?)[ _]?[(\[](?:in )?(?P<unit>[^()\[\]]{1,16})[)\]]\s*$")
-_IN = re.compile(
-    r"^(?P<name>.*?)(?:,| in|[ _/]) ?(?P<unit>[^ ,_]{1,12}|(?:sq|square|cubic)\.? [a-z]{1,10})$", re.IGNORECASE
-)
+_BRACKET = regex(r"^(?P<name>.*?)[ _]?[(\[](?:in )?(?P<unit>[^()\[\]]{1,16})[)\]]\s*$")
+_IN = regex(r"^(?P<name>.*?)(?:,| in|[ _/]) ?(?P<unit>[^ ,_]{1,12}|(?:sq|square|cubic)\.? [a-z]{1,10})$", re.IGNORECASE)
 _CELSIUS = {"c": "°C", "f": "°F", "celsius": "°C", "fahrenheit": "°F"}
 
 

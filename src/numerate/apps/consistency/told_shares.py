@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from numerate.apps.consistency.base import finding_at, plain
 from numerate.apps.consistency.closed import blur_of
 from numerate.apps.consistency.paragraphs import NEEDED, slip_bits
+from numerate.apps.consistency.patterns import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,31 +20,29 @@ if TYPE_CHECKING:
 
 __all__ = ["told_fees", "told_shares"]
 
-_BECOMES = re.compile(
+_BECOMES = regex(
     r"(?: [a-z'’-]+){0,5}?,? (?:(?:will |would |now |then |therefore |thus |so )*(?:"
     r"becomes?|became|be|costs?(?: them| you| us| me)?|to"
     r"|turns? into|(?:go|goes|goes up|goes down|go up|go down|rises?|falls?|drops?|increases?) to))(?: now| then)?"
     r"(?: an?)? [$€£]?"
 )
-_UP = re.compile(
+_UP = regex(
     r"\b(?:go(?:es|ing)? up|went up|ris(?:e|es|ing|en)|rose|increas\w+|rais\w+|add(?:s|ed|ing)?|dearer|more|up"
     r"|higher|grow\w*)\b"
 )
-_DOWN = re.compile(
+_DOWN = regex(
     r"\b(?:go(?:es|ing)? down|went down|fall(?:s|ing|en)?|fell|decreas\w+|lower(?:ed|s)?|cut(?:s|ting)?|reduc\w+"
     r"|cheaper|less|down|off|discount\w*|drop\w*|knock\w*)\b"
 )
-_FEE = re.compile(
+_FEE = regex(
     r"\b(?:tip(?:s|ped|ping)?|gratuity|tax(?:es)?|vat|gst|discount|deposit|commission|fees?|surcharge|service|levy|rebate"
     r"|duty|royalt(?:y|ies)|interest|donat\w+|charit\w+|savings?|down ?payment|mark-?up|share|bonus|premium|cut)\b"
 )
-_BESIDE = re.compile(
+_BESIDE = regex(
     r"(?: of (?:it|that|this|them|which|the (?:bill|price|total|sum|amount|fee)))?"
     r"(?:, (?:or |i\.e\.,? |that is,? |namely )?| ?\(| – | — | or | = |: )[$€£]?"
 )
-_OTHER = re.compile(
-    r"\b(?:of (?:these|them|which)|per|each|every|at least|up to|between|maximum|minimum|capped|from)\b"
-)
+_OTHER = regex(r"\b(?:of (?:these|them|which)|per|each|every|at least|up to|between|maximum|minimum|capped|from)\b")
 
 
 def told_shares(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding]:
@@ -121,7 +120,7 @@ def _beside(paragraph: Paragraph, p: Quantity) -> Iterator[Finding]:
             yield finding_at("percent", z, message, meant=real, others=[p, base], probability=0.86)
 
 
-_FEE_BEHIND = re.compile(
+_FEE_BEHIND = regex(
     r"^(?: [a-z'’-]+){0,3}? (?:tips?|tax|vat|gst|discount|deposit|down ?payment|commission|fees?"
     r"|surcharge|service(?: charge)?|gratuity|mark-?up|levy|rebate|duty|royalt(?:y|ies)|interest"
     r"|premium|retainer|charge)\b[^.]{0,30}$"

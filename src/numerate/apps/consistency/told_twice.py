@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from numerate.apps.consistency.base import finding_at
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.quantities import SMALLER
 from numerate.apps.consistency.slips import is_slip, sorted_digits
 from numerate.apps.consistency.told_doses import told_doses
@@ -24,11 +25,11 @@ if TYPE_CHECKING:
 
 __all__ = ["told_twice"]
 
-_WORD = re.compile(r"[^\W\d_]{4,}(?:['’-][^\W\d_]+)*")
-_HEADLINE = re.compile(r"^(?:subject|re|betreff|headline|title|summary|abstract)\b\s*[.:]", re.IGNORECASE)
+_WORD = regex(r"[^\W\d_]{4,}(?:['’-][^\W\d_]+)*")
+_HEADLINE = regex(r"^(?:subject|re|betreff|headline|title|summary|abstract)\b\s*[.:]", re.IGNORECASE)
 _ADJECTIVES = frozenset(["tall", "long", "high", "wide", "deep", "were", "with", "said", "says"])
-_BEHIND = re.compile(r"\b(?:than|compared|instead|other|others|more|fewer|less|another|versus|vs)\b")
-_OTHER_THING = re.compile(
+_BEHIND = regex(r"\b(?:than|compared|instead|other|others|more|fewer|less|another|versus|vs)\b")
+_OTHER_THING = regex(
     r"\b(?:an?other|other|old|comparison|contrast|second|third|next|older|newer|former|latter|sister"
     r"|neighbou?ring|nearby)\b"
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from numerate.apps.consistency.patterns import regex
 
 __all__ = ["APART", "CHANGED", "CONTRASTED", "MARKET", "STOP"]
 
@@ -21,7 +21,7 @@ STOP = frozenset([
     "meter", "kilometres", "kilometers", "tonnes", "litres", "euros", "dollars", "pounds", "number", "numbers",
     "four", "five", "eight", "seven", "nine",
 ])  # fmt: skip
-CHANGED = re.compile(
+CHANGED = regex(
     r"\b(?:from|increas\w*|decreas\w*|reduc\w*|rais\w*|rose|rise|risen|fell|fall\w*|drop\w*|grew"
     r"|grow\w*|compared|previous\w*|former\w*|earlier|originally|initial\w*"
     r"|instead|another|versus|vs|while|whereas|than|moved|changed?|postponed|revised|corrected|second"
@@ -33,7 +33,7 @@ CHANGED = re.compile(
     r"|first|next|dose escalat\w*|switched|cut|extended|maximum|minimum|at least|if|or|group|control"
     r"|placebo|arm|half)\b"
 )
-CONTRASTED = re.compile(
+CONTRASTED = regex(
     r"\b(?:from|increas\w*|decreas\w*|reduc\w*|rais(?:ed|es|ing)|rose|fell|compared|previous\w*"
     r"|former\w*|earlier|originally|initial\w*|instead|another|versus|vs"
     r"|whereas|than|neighbou?ring|adjacent|adjoining|nearby|rival|sister|second|third|moved|changed?"
@@ -42,14 +42,14 @@ CONTRASTED = re.compile(
     r"|between|average|median|excluding|only|against|of these|of them|of which)\b"
 )
 """Words that tell two quantities apart, next to one of them."""
-APART = re.compile(
+APART = regex(
     r"\b(?:upstairs|downstairs|upper|lower|north\w*|south\w*|east\w*|west\w*|left|right|inner|outer|men|women|boys|girls"
     r"|male|female|morning|afternoon|evening|summer|winter|spring|autumn|home|away|red|blue|green"
     r"|white|black|domestic|foreign|import\w*|export\w*|apple|pear|monday|tuesday|wednesday|thursday"
     r"|friday|saturday|sunday|january|february|april|june|july|august|september|october|november|december)\b"
 )
 """Words that tell one thing from another of its kind."""
-MARKET = re.compile(
+MARKET = regex(
     r"\b(?:previous\w*|earlier|narrow\w*|widen\w*|higher|lower|rose|fell|risen|fallen|range|per"
     r"|a share|clos(?:ed|ing)|each|following|gallon|barrel|bid)\b"
 )

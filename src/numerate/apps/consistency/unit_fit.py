@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, matches, rules
 from numerate.apps.consistency.home_areas import home_areas
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.quantities import UNIT, slot
 from numerate.apps.consistency.unit_nouns import unit_nouns
 from numerate.numerals.unit_factors import dimension_name
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterable, Iterator, Sequence
 
     from numerate.apps.consistency.quantities import Sentence
@@ -107,14 +108,14 @@ _WHAT: dict[str, tuple[str, frozenset[str], str]] = {
     ),
     "lasted": (r"\blast(?:ed|s) (?:for )?", frozenset({"time", "length"}), "a duration"),
 }  # fmt: skip
-_BEFORE = re.compile(
+_BEFORE = regex(
     # All begin a word: with one mark for that in front, most characters of a text fail at once.
     "|".join(f"(?P<{name.replace('-', '_')}>{row[0]})" for name, row in _WHAT.items()).join((r"\b(?:", ")"))
     + _HEDGE
     + slot("q", UNIT)
 )
-_CONTINUED = re.compile(r"['’]| ?(?:of |per |a (?:year|day|second|minute|hour)|/|\([^)]*\) ?(?:per|a|/))")
-_POURED = re.compile(
+_CONTINUED = regex(r"['’]| ?(?:of |per |a (?:year|day|second|minute|hour)|/|\([^)]*\) ?(?:per|a|/))")
+_POURED = regex(
     r" of (?:water|milk|beer|wine|juice|tea|coffee|oil|fuel|blood|petrol|gas|air"
     r"|cement|sand|flour|rice|sugar|grain|salt|soil)\b(?! column)"
 )
@@ -147,21 +148,21 @@ _MEASURES = {
     "weight": (frozenset({"mass", "force"}), "a weight"), "duration": (frozenset({"time"}), "a duration"),
     "area": (frozenset({"area", "length"}), "an area"), "volume": (frozenset({"volume", "mass", "data"}), "a volume"),
 }  # fmt: skip
-_AFTER = re.compile(
+_AFTER = regex(
     rf"\b(?:is|are|was|were) {_HEDGE}{slot('q', UNIT)} (?P<what>{'|'.join(_ADJECTIVES)})\b(?! ?(?:-|enough))"
     rf"|{slot('q2', UNIT)}[ -](?P<what2>{'|'.join(_ADJECTIVES)})(?=[.,;)]|$| (?:and|with|at|when|by|but)\b)"
 )
-_TAKES = re.compile(
+_TAKES = regex(
     rf"\btakes? (?:[a-z]+ )?{_HEDGE}{slot('q', UNIT)} to (?P<what>walk|drive|reach|get|complete|finish|fly|read|cook"
     r"|travel|cross|climb|build|arrive)\b"
 )
-_AMOUNT = re.compile(
+_AMOUNT = regex(
     rf"{slot('q', UNIT)} of (?:saline|water|milk|beer|wine|juice|tea|coffee|oil|fuel|blood|petrol|diesel|flour"
     rf"|rice|sugar|butter"
     r"|salt|cement|sand|stock|broth|cream|plasma|glucose|ethanol|solution|honey|cheese|chocolate"
     r"|vinegar)\b(?! (?:column|bath))"
 )
-_IN_LENGTH = re.compile(rf"{slot('q', UNIT)} in (?P<what>{'|'.join(_MEASURES)})\b")
+_IN_LENGTH = regex(rf"{slot('q', UNIT)} in (?P<what>{'|'.join(_MEASURES)})\b")
 
 
 def _before_units(skeleton: str) -> Iterator[re.Match[str]]:

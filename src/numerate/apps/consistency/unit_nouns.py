@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.quantities import UNIT, slot
 from numerate.apps.consistency.unit_rows import HEDGE, ROWS
 from numerate.numerals.unit_factors import dimension_name
@@ -19,26 +20,26 @@ if TYPE_CHECKING:
 
 __all__ = ["unit_nouns"]
 
-_CONCENTRATION = re.compile(r"(?:[kmµunp]?(?:g|mol)|IU|U)/[dmµc]?(?:L|l|m\^3)$")
-_BABY = re.compile(
+_CONCENTRATION = regex(r"(?:[kmµunp]?(?:g|mol)|IU|U)/[dmµc]?(?:L|l|m\^3)$")
+_BABY = regex(
     r"\b(?:baby|newborn|infant|birth ?weight|mother and (?:child|baby|daughter|son)|delivered (?:at"
     r"|by)|gave birth|born at|maternity|little (?:girl|boy)|welcome|ca?esarean|c-section|apgar|neonate"
     r"|midwi[fv]es?|delivery room"
     r"|healthy (?:boy|girl|son|daughter)|weeks.? gestation|labour ward|labor ward)\b",
     re.IGNORECASE,
 )
-_WEIGHED = re.compile(
+_WEIGHED = regex(
     rf"\b(?:weigh(?:s|ed|ing)?(?: in)?(?: at)?|(?:birth ?)?weight(?: of| was| is| at birth|:"
     rf"|,)*) {HEDGE}{slot('q', UNIT)}"
 )
-_CONTINUED = re.compile(
+_CONTINUED = regex(
     r"['’]| ?(?:per |a (?:year|day|second|minute|hour|week|month)|/|\([^)]*\) ?(?:per|a|/)|[×x] |by [\ue000-\ue009])"
 )
-_ANIMAL = re.compile(
+_ANIMAL = regex(
     r"\b(?:zoo|elephants?|calf|calves|whales?|hippos?|rhinos?|giraffes?|animals?|foals?|dolphins?|walrus|ship"
     r"|car|engine|grown)\b"
 )
-_PRONOUN = re.compile(r"(?:(?:he|she|it|the (?:baby|child|boy|girl|newborn|infant)) |(?:birth )?weight\b|weighing )")
+_PRONOUN = regex(r"(?:(?:he|she|it|the (?:baby|child|boy|girl|newborn|infant)) |(?:birth )?weight\b|weighing )")
 _WHOLE_BABY = {"kg": (0.4, 8.0), "g": (300.0, 8000.0), "lb": (1.0, 18.0)}
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.quantities import UNIT, slot
+
+if TYPE_CHECKING:
+    import re
 
 __all__ = ["HEDGE", "ROWS", "Row"]
 
@@ -37,7 +40,7 @@ class Row(NamedTuple):
 
 
 def _row(cues: str, pattern: str, wrong: str, what: str) -> Row:
-    return Row(tuple(cues.lower().split("|")), re.compile(pattern), frozenset(wrong.split()), what)
+    return Row(tuple(cues.lower().split("|")), regex(pattern), frozenset(wrong.split()), what)
 
 
 ROWS = (
