@@ -7,24 +7,24 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at
 from numerate.apps.consistency.patterns import regex
-from numerate.apps.consistency.quantities import ORDINAL, YEAR, slot
 from numerate.apps.consistency.sentence_windows import RELATIVE
+from numerate.apps.consistency.slots import NO_NUMBER, ORDINAL, YEAR, slot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.findings import Finding
 
 __all__ = ["ANNUAL", "anniversaries", "editions"]
 
 _N = slot("n", ORDINAL)
-_GAP = r"[^.;\ue000-\uf8ff]"
 _FIRST = regex(
     rf"(?:{slot('o', ORDINAL)} (?:held|staged|run|took place|organi[sz]ed|awarded|celebrated|published"
     r"|contested|hosted|edition)|\b(?:inaugurated|launched|founded|began|started)"
     r"|\binaugural (?:edition|race|festival|event)|held (?:annually |every year |each year "
-    rf"|yearly )?since|(?:annual|yearly|annually|every year|each year) since){_GAP}{{0,40}}?(?:in "
+    rf"|yearly )?since|(?:annual|yearly|annually|every year|each year) since){NO_NUMBER}{{0,40}}?(?:in "
     rf"|since )?{slot('y', YEAR)}"
 )
 ANNUAL = regex(
@@ -46,7 +46,7 @@ _EDITION = regex(
     r"|congress|show|time|tournament|marathon|symposium|regatta|event)?,?(?: \(|(?: (?:is|was|will|be|takes"
     r"|took|place|planned|due|to|held|run)){0,4} (?:in|of|for|held in"
     rf"|is in))? ?{slot('b', YEAR)}"
-    rf"|\bin {slot('c', YEAR)}(?:,|:)?{_GAP}{{0,40}}?\b(?:the|its"
+    rf"|\bin {slot('c', YEAR)}(?:,|:)?{NO_NUMBER}{{0,40}}?\b(?:the|its"
     rf"|their) {slot('m', ORDINAL)}(?: annual)?(?: [a-z]+)? (?:edition|festival|running|race|run|fair"
     r"|conference|meeting|show|tournament|marathon|time)\b"
 )

@@ -11,7 +11,7 @@ from numerate.apps.consistency.announced_lists import announced_lists
 from numerate.apps.consistency.base import Rule, finding_at, plain, rules
 from numerate.apps.consistency.paragraph_means import paragraph_means
 from numerate.apps.consistency.patterns import regex
-from numerate.apps.consistency.quantities import COUNT, MONEY, PERCENT, UNIT, YEAR, one, slot
+from numerate.apps.consistency.slots import COUNT, MONEY, NO_NUMBER, UNIT, VALUE, YEAR, one, slot
 from numerate.apps.consistency.stated_rates import stated_rates
 from numerate.apps.consistency.stated_results import stated_mean
 
@@ -19,26 +19,25 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from numerate.apps.consistency.paragraphs import Paragraph
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.consistency.tally import Tally
     from numerate.apps.documents import Document
     from numerate.apps.findings import Finding
 
 __all__ = ["Averages", "ListCounts"]
 
-_VALUE = COUNT + MONEY + UNIT + PERCENT
-_Q = one(_VALUE)
-_GAP = r"[^.;\ue000-\uf8ff]"
+_Q = one(VALUE)
 _LIST = rf"(?P<list>{_Q}(?:(?:, | and |, and ){_Q}){{1,9}})"
 _MEAN_BEHIND = regex(
-    rf"{_LIST}(?P<gap>{_GAP}{{0,45}}?\b(?P<word>averages?|mean|averaging|averaged)(?: [a-z]+){{0,2}}?(?: of"
-    rf"| is| was| being|:|,)?) ?{slot('z', _VALUE)}"
+    rf"{_LIST}(?P<gap>{NO_NUMBER}{{0,45}}?\b(?P<word>averages?|mean|averaging|averaged)(?: [a-z]+){{0,2}}?(?: of"
+    rf"| is| was| being|:|,)?) ?{slot('z', VALUE)}"
 )
 _MEAN_BEFORE = regex(
     r"\b(?P<word>average|mean)(?P<gap>(?: [a-z]+){0,2}?(?: of| is| was"
-    rf"|:)?) {slot('z', _VALUE)}(?P<far>{_GAP}{{0,25}}?[(:] ?(?:[a-z]+ ){{0,3}}?){_LIST}(?P<end>\)|\.|$)"
+    rf"|:)?) {slot('z', VALUE)}(?P<far>{NO_NUMBER}{{0,25}}?[(:] ?(?:[a-z]+ ){{0,3}}?){_LIST}(?P<end>\)|\.|$)"
 )
-_MEAN_OF = regex(rf"\b(?P<word>average|mean) of (?:the )?{_LIST}(?P<gap>) (?:is|was|equals|=) {slot('z', _VALUE)}")
+_MEAN_OF = regex(rf"\b(?P<word>average|mean) of (?:the )?{_LIST}(?P<gap>) (?:is|was|equals|=) {slot('z', VALUE)}")
 _EACH = regex(
     rf"{slot('x', COUNT + MONEY)}(?P<one>(?: [a-z'’-]+){{1,4}}?) {slot('y', COUNT + MONEY)}(?P<other>(?: [a"
     r"-z'’-]+){0,4}?),? (?:or |for |with |giving )?(?:on average|an average of|average|averaging"
@@ -51,7 +50,7 @@ _NOT_THESE = regex(
     r"|respectively|versus|vs|per|state|world|beat|monthly|weekly|yearly|league|industry|usual|long-term)\b"
 )
 _COLON = regex(
-    rf"(?P<lead>^|[a-z,] ){slot('n', COUNT + UNIT)}(?P<noun>(?: [a-z-]+){{0,2}})(?P<gap>{_GAP}{{0,50}}?)(?P"
+    rf"(?P<lead>^|[a-z,] ){slot('n', COUNT + UNIT)}(?P<noun>(?: [a-z-]+){{0,2}})(?P<gap>{NO_NUMBER}{{0,50}}?)(?P"
     r"<how>:| are| were) (?P<items>[^.;:()\ue000-\uf8ff]+)\.?$"
 )
 _YEARS = regex(

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from numerate.apps.consistency.paragraphs import Paragraph
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.consistency.tally import Tally
     from numerate.apps.documents import Document
 

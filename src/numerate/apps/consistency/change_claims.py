@@ -11,18 +11,18 @@ import dataclasses
 from typing import TYPE_CHECKING, NamedTuple
 
 from numerate.apps.consistency.patterns import regex
-from numerate.apps.consistency.quantities import COUNT, DATED, MONEY, ORDINAL, PERCENT, UNIT, YEAR, one, slot
+from numerate.apps.consistency.slots import COUNT, DATED, ORDINAL, UNIT, VALUE, YEAR, one, slot
 
 if TYPE_CHECKING:
     import re
     from collections.abc import Iterator
 
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
 
 __all__ = ["COMPARING", "PLAINLY", "Change", "changes_of"]
 
-_VALUE = COUNT + MONEY + UNIT + PERCENT
-_A, _B, _C = slot("a", _VALUE), slot("b", _VALUE), slot("c", _VALUE)
+_A, _B, _C = slot("a", VALUE), slot("b", VALUE), slot("c", VALUE)
 _TIME = one(YEAR + DATED + ORDINAL)
 _GAP = rf"(?:[^;:()\ue000-\uf8ff]|{_TIME}|\((?:in |at )?{_TIME}\)|(?:(?<= in )|(?<= over )|(?<= within )){one(UNIT)})"
 _LEAD = r"(?:[a-z$€£'’.-]+ ){0,6}?"
@@ -87,11 +87,11 @@ _AND = regex(rf"{_A}(?P<gap>{_GAP}{{0,50}}?\band {_GAP}{{0,40}}?){_B}(?=, an? (?
 """`was 82 kg on admission and 74 kg at discharge, a loss of 8 kg`."""
 
 _CLAIM = (
-    rf"(?:(?:an? |the )?(?:[a-z-]+ )?(?P<w1>{_KIND}) of {_HEDGE}{slot('c1', _VALUE)}"
-    rf"|an? (?:[a-z-]+ )?{slot('c2', _VALUE)}(?P<points2>[ -](?:percentage[ -])?points?\b)?"
+    rf"(?:(?:an? |the )?(?:[a-z-]+ )?(?P<w1>{_KIND}) of {_HEDGE}{slot('c1', VALUE)}"
+    rf"|an? (?:[a-z-]+ )?{slot('c2', VALUE)}(?P<points2>[ -](?:percentage[ -])?points?\b)?"
     rf"[ -]?(?:[a-z-]+ ){{0,2}}?(?P<w2>{_KIND})\b"
-    rf"|\b(?P<w3>{_MOVED}) (?:by )?{_HEDGE}{slot('c3', _VALUE)}"
-    rf"|{slot('c4', _VALUE)}(?: [a-z]+)? (?P<w4>{_MORE}|{_LESS}|off)\b)"
+    rf"|\b(?P<w3>{_MOVED}) (?:by )?{_HEDGE}{slot('c3', VALUE)}"
+    rf"|{slot('c4', VALUE)}(?: [a-z]+)? (?P<w4>{_MORE}|{_LESS}|off)\b)"
 )
 _LEAD_IN = (
     r"(?:(?:or|i\.e\.,?|that is,?|which is|which was|representing|equivalent to|corresponding to|meaning"
@@ -100,14 +100,14 @@ _LEAD_IN = (
 _AFTER = regex(
     rf"(?P<far>{_GAP}{{0,40}}?)(?:,| \(| –| —| -)? ?{_LEAD_IN}(?:{_CLAIM}{_POINTS}{_FOLD}"
     rf"|(?P<bare>\(|by |or |i\.e\.,? |that is,? |equals |amounts to |represents |corresponds to |means "
-    rf"|, )(?:by )?{_HEDGE}{slot('c5', _VALUE)}(?P<points3>[ -](?:"
+    rf"|, )(?:by )?{_HEDGE}{slot('c5', VALUE)}(?P<points3>[ -](?:"
     r"percentage[ -])?points?\b)?(?=(?: [a-z]+)?(?:[.,;)]|$)| (?:more|less|in all|in total|altogether)))"
 )
 _BEFORE = regex(
     rf"{_CLAIM}{_POINTS}{_FOLD}(?P<far>(?:[^;:()\ue000-\uf8ff]|{_TIME}|(?<=the ){one(COUNT)}){{0,40}}?),? ?\(?$"
 )
 _BEFORE_BARE = regex(
-    rf"\b(?P<w3>{_MOVED})(?: [a-z]+){{0,2}} by {_HEDGE}{slot('c3', _VALUE)}{_POINTS}{_FOLD}(?P<far>(?:[^;:("
+    rf"\b(?P<w3>{_MOVED})(?: [a-z]+){{0,2}} by {_HEDGE}{slot('c3', VALUE)}{_POINTS}{_FOLD}(?P<far>(?:[^;:("
     rf")\ue000-\uf8ff]|{_TIME}){{0,40}}?),? ?\(?$"
 )
 # `65, up 30 % from 50`, `65, or 30 % more than 50`, `65, a 30 % rise over 50`.
@@ -119,18 +119,18 @@ _MIDDLE = regex(
 _BETWEEN = regex(
     rf"\b(?P<w1>{_KIND}|spread|distance|interval) between {_LEAD}{_A}(?P<far>{_GAP}{{0,40}}?)\band {_LEAD}"
     rf"{_B}{_GAP}{{0,40}}?"
-    rf"\b(?:is|was|of|equals|amounts to|comes to|came to|being) {_HEDGE}{slot('c1', _VALUE)}{_POINTS}"
+    rf"\b(?:is|was|of|equals|amounts to|comes to|came to|being) {_HEDGE}{slot('c1', VALUE)}{_POINTS}"
 )
 # `the spread of 3.1 points is the difference between 7.4 and 4.3`
 _BETWEEN_BEHIND = regex(
-    rf"{slot('c1', _VALUE)}{_POINTS}(?: [a-z]+)?(?: is| was|,| –| -| being| =)+ (?:an? |the )?(?P<w1>difference|gap"
+    rf"{slot('c1', VALUE)}{_POINTS}(?: [a-z]+)?(?: is| was|,| –| -| being| =)+ (?:an? |the )?(?P<w1>difference|gap"
     rf"|spread)"
     rf" between {_LEAD}{_A}(?P<far>{_GAP}{{0,40}}?)\band {_LEAD}{_B}"
 )
 # `which stood at 4,000 in January, fell 25 % to 3,000`
 _STOOD = regex(
     rf"\b(?:which|that|who) (?:was|were|stood at|had been|numbered|totall?ed) {_HEDGE}{_A}(?P<far>{_GAP}{{0,30}}?),"
-    rf" (?P<w3>{_MOVED}) (?:by )?{_HEDGE}{slot('c3', _VALUE)}{_POINTS} to {_LEAD}{_B}"
+    rf" (?P<w3>{_MOVED}) (?:by )?{_HEDGE}{slot('c3', VALUE)}{_POINTS} to {_LEAD}{_B}"
 )
 _OTHER_PAIRS = (
     ((" between ",), _BETWEEN), ((" between ",), _BETWEEN_BEHIND), (("which ", "that ", "who "), _STOOD),
@@ -198,7 +198,7 @@ def changes_of(sentence: Sentence) -> Iterator[Change]:
     """All changes that a sentence claims.
 
     Example:
-        >>> from numerate.apps.consistency.quantities import Sentence
+        >>> from numerate.apps.consistency.sentences import Sentence
         >>> from numerate.reading import find
         >>> text = "Sales rose 10 % from 50 to 65 units."
         >>> found = changes_of(Sentence(text, 0, find(text)))
@@ -238,7 +238,7 @@ def _has_middle(skeleton: str) -> bool:
 def _around(sentence: Sentence, pair: re.Match[str], only_after: bool = False) -> Iterator[Change]:
     """Claims right before and right behind a pair."""
     skeleton = sentence.skeleton
-    a, b = sentence.get(pair, "a"), sentence.get(pair, "b")
+    a, b = sentence.slots(pair, "ab")
     before = skeleton[max(0, pair.start() - 110) : pair.start()]
     found, is_way = False, pair[0].startswith(("from", "to"))
     if not is_way and _BASE.search(before):

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 from numerate.apps.consistency.base import finding_at, plain, written_like
 from numerate.apps.consistency.change_claims import COMPARING, PLAINLY, Change, changes_of
 from numerate.apps.consistency.patterns import regex
-from numerate.apps.consistency.quantities import PERCENT, one
+from numerate.apps.consistency.slots import PERCENT, one
 from numerate.numerals.unit_factors import dimension_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.findings import Finding
 
 __all__ = ["change_findings"]

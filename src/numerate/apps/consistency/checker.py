@@ -11,7 +11,7 @@ from numerate.apps.consistency.excuses import is_excused
 from numerate.apps.consistency.joined_sentences import JOINED_RULES, joined_sentences
 from numerate.apps.consistency.paragraphs import is_told_elsewhere, paragraphs_of
 from numerate.apps.consistency.patterns import regex
-from numerate.apps.consistency.quantities import Sentence
+from numerate.apps.consistency.sentences import Sentence
 from numerate.reading import make_reader
 
 if TYPE_CHECKING:

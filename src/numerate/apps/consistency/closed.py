@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain, written_like
 from numerate.apps.consistency.patterns import regex
-from numerate.apps.consistency.quantities import COUNT, MONEY, PERCENT, UNIT, one, slot
+from numerate.apps.consistency.slots import AMOUNT, PERCENT, one, slot
 from numerate.numerals.unit_factors import converted, dimension_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.findings import Finding
 
 __all__ = [
@@ -250,10 +251,10 @@ _NOT_TIMES = regex(
 
 
 _LOST_OR = regex(
-    rf"\b(?P<w>{_MOVED}) (?:by )?(?:{slot('d', COUNT + MONEY + UNIT)}(?: [a-z]+)?(?:, or| \("
+    rf"\b(?P<w>{_MOVED}) (?:by )?(?:{slot('d', AMOUNT)}(?: [a-z]+)?(?:, or| \("
     rf"|, ) ?{slot('p', PERCENT)}"
-    rf"|{slot('p2', PERCENT)}(?:, or| \(|, ) ?{slot('d2', COUNT + MONEY + UNIT)}(?: [a-z]+)?)(?:,|\))? (?:to|at)"
-    rf" (?:(?:close|end|finish|stand|settle|trade|a|the|an|[a-z]+ed) )*(?:at |on )?{slot('b', COUNT + MONEY + UNIT)}"
+    rf"|{slot('p2', PERCENT)}(?:, or| \(|, ) ?{slot('d2', AMOUNT)}(?: [a-z]+)?)(?:,|\))? (?:to|at)"
+    rf" (?:(?:close|end|finish|stand|settle|trade|a|the|an|[a-z]+ed) )*(?:at |on )?{slot('b', AMOUNT)}"
 )
 """`lost 120 points, or 1 %, to close at 11,880`"""
 _FELL = regex(

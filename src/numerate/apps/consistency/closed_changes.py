@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from numerate.apps.consistency.base import finding_at, plain, written_like
 from numerate.apps.consistency.closed import blur_of, context_of, is_change, values_alike, values_of
 from numerate.apps.consistency.patterns import regex
-from numerate.apps.consistency.quantities import COUNT, MONEY, UNIT, slot
+from numerate.apps.consistency.slots import COUNT, MONEY, UNIT, slot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numerate.apps.consistency.quantities import Sentence
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.findings import Finding
 
 __all__ = [
@@ -284,7 +284,7 @@ def closed_way(sentence: Sentence) -> Iterator[Finding]:
     match = _WAY.search(sentence.skeleton) if len(values) == 3 and "from " in sentence.skeleton else None
     if match is None or _SEVERAL.search(_EXTRA.sub(" ", sentence.skeleton)):
         return
-    a, b = sentence.get(match, "a"), sentence.get(match, "b")
+    a, b = sentence.slots(match, "ab")
     rest = [each for each in values if each not in (a, b)]
     if len(rest) != 1 or rest[0].start < b.start or any(each.hedge for each in (a, b, *rest)):
         return

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 from numerate.apps.consistency.base import finding_at, plain
 from numerate.apps.consistency.closed import blur_of, context_of, is_typo, values_alike
 from numerate.apps.consistency.patterns import regex
-from numerate.apps.consistency.quantities import COUNT, MONEY, one
+from numerate.apps.consistency.slots import COUNT, MONEY, one
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.findings import Finding
 
 __all__ = ["closed_added", "closed_minus", "closed_product", "closed_rest"]

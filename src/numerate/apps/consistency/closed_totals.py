@@ -17,7 +17,8 @@ from numerate.apps.consistency.patterns import regex
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.findings import Finding
 
 __all__ = ["closed_opposites", "closed_part", "closed_share", "closed_total"]

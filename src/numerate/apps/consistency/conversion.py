@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING
 from numerate.apps.consistency.base import Rule, finding_at, rules, written_like
 from numerate.apps.consistency.loose_conversions import loose_conversions, told_conversions, words_and_figures
 from numerate.apps.consistency.patterns import regex
-from numerate.apps.consistency.quantities import ANY, MONEY, UNIT, one, slot
 from numerate.apps.consistency.restated import BARE, FRACTION, bare_units, fractions_and_decimals, scaled_money
+from numerate.apps.consistency.slots import ANY, MONEY, UNIT, one, slot
 from numerate.numerals.unit_factors import converted, dimension_name, system_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numerate.apps.consistency.paragraphs import Paragraph
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.consistency.tally import Tally
     from numerate.apps.findings import Finding
 
@@ -203,7 +204,7 @@ def _same_amount(one_: Quantity, other: Quantity, value: float, is_equal: bool) 
 def _same_money(sentence: Sentence) -> Iterable[Finding]:
     """`$1.2 million ($1,500,000)`: one amount in two notations. Another amount has words beside it."""
     for match in _MONEY.finditer(sentence.skeleton):
-        one_, other = sentence.get(match, "a"), sentence.get(match, "b")
+        one_, other = sentence.slots(match, "ab")
         if not one_.comparable(other) or one_.hedge == "over" or other.hedge == "over":
             continue
         if other.text[:1] != "(" and not match["how"].strip():

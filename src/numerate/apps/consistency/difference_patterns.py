@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from numerate.apps.consistency.patterns import regex
-from numerate.apps.consistency.quantities import CLOCK, COUNT, DATED, ORDINAL, UNIT, YEAR, slot
+from numerate.apps.consistency.slots import CLOCK, COUNT, DATED, NO_NUMBER, ORDINAL, TIME, UNIT, YEAR, slot
 
 __all__ = ["CLOCKS", "LIVES", "SCORES"]
 
-_TIME = YEAR + DATED
-_A, _B, _D = slot("a", _TIME), slot("b", _TIME), slot("d", UNIT)
+_A, _B, _D = slot("a", TIME), slot("b", TIME), slot("d", UNIT)
 _NO_TIME = rf"[^{YEAR}{DATED}.;]"
 _DASHED = rf"\({_A} ?[–—-] ?{_B}\)"
 _AGED = r"(?:at the age of|aged|at age|at)"
@@ -60,17 +59,16 @@ _S, _T, _M = slot("a", COUNT), slot("b", COUNT), slot("d", COUNT)
 _SCORE = rf"(?<![–—-]){_S} ?[–—-] ?{_T}(?! ?[–—-])"
 _UNITS = r"(?:points?|goals?|runs?|votes?|seats?|strokes?|shots?|games?|sets?|frames?|wickets?)"
 _RESULT = r"(?:win|victory|loss|defeat|lead|margin|majority|advantage|triumph|deficit)"
-_NO_NUMBER = r"[^.;\ue000-\uf8ff]"
 SCORES = [
     regex(rf"{_SCORE}(?:,| \(|,? (?:for|with|giving [a-z]+)) ?(?:an? )?{_M}[ -]{_UNITS} {_RESULT}"),
     regex(
-        rf"{_SCORE}{_NO_NUMBER}{{0,30}}?(?:,| -| –|\(| by| with| for|:) ?(?:an? |the )?(?:[a-z]+ )?"
+        rf"{_SCORE}{NO_NUMBER}{{0,30}}?(?:,| -| –|\(| by| with| for|:) ?(?:an? |the )?(?:[a-z]+ )?"
         rf"(?:margin|lead|majority|advantage|difference|deficit|gap) of {_M}(?: {_UNITS})?(?=[ .,;)]|$)"
     ),
     regex(rf"{_SCORE}, (?:(?:winning|losing|won|lost|a (?:win|victory|defeat)) (?:it )?)?by {_M} {_UNITS}"),
-    regex(rf"\b(?:won|lost|win|victory|beat{_NO_NUMBER}{{1,40}}?|defeated{_NO_NUMBER}{{1,40}}?) by "
+    regex(rf"\b(?:won|lost|win|victory|beat{NO_NUMBER}{{1,40}}?|defeated{NO_NUMBER}{{1,40}}?) by "
                rf"(?:a margin of )?{_M} {_UNITS}(?:,| \(|: ?| with a score of) ?{_SCORE}"),
-    regex(rf"\ban? {_M}[ -]{_UNITS} {_RESULT}{_NO_NUMBER}{{0,12}}?(?:,| \() ?{_SCORE}"),
+    regex(rf"\ban? {_M}[ -]{_UNITS} {_RESULT}{NO_NUMBER}{{0,12}}?(?:,| \() ?{_SCORE}"),
     regex(
         rf"{_S}(?: votes)? (?:votes )?to {_T}(?: votes)?,? (?:with |by )?an? (?:margin|majority|lead|difference)"
         rf" of {_M}(?=[ .,;)]|$)"

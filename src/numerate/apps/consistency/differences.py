@@ -19,8 +19,8 @@ from numerate.apps.consistency.lives import lives
 from numerate.apps.consistency.margins import margins
 from numerate.apps.consistency.paragraph_gaps import paragraph_gaps
 from numerate.apps.consistency.patterns import regex
-from numerate.apps.consistency.quantities import CLOCK, DATED, YEAR
 from numerate.apps.consistency.race_times import race_times
+from numerate.apps.consistency.slots import CLOCK, DATED, YEAR
 from numerate.apps.consistency.spans import Span, ages_of, spans_of
 from numerate.numerals.unit_factors import dimension_name, measure_of
 
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numerate.apps.consistency.paragraphs import Paragraph
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.consistency.tally import Tally
     from numerate.apps.documents import Document
     from numerate.apps.findings import Finding
@@ -182,7 +183,7 @@ class Differences(Rule):
         yield finding_at("difference", d, message, meant=float(meant), others=[a, b])
 
     def _clock(self, sentence: Sentence, match: re.Match[str]) -> Iterable[Finding]:
-        a, b, d = (sentence.get(match, name) for name in "abd")
+        a, b, d = sentence.slots(match, "abd")
         measure = measure_of(d.unit or "")
         if measure is None or dimension_name(d.unit or "") != "time" or measure.factors[0] > 3600:
             return
@@ -212,7 +213,7 @@ class Differences(Rule):
         yield finding_at("difference", d, message, meant=minutes * 60 / measure.factors[0], others=[a, b])
 
     def _score(self, sentence: Sentence, match: re.Match[str]) -> Iterable[Finding]:
-        a, b, d = (sentence.get(match, name) for name in "abd")
+        a, b, d = sentence.slots(match, "abd")
         real = abs(b.value - a.value)
         if d.value in (0, real) or real == 0 or d.value > 3 * real or real > 12 * d.value:
             return  # the last ones are about something else

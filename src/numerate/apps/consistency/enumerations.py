@@ -15,7 +15,7 @@ from numerate.apps.consistency.traits import stems
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numerate.apps.consistency.quantities import Sentence
+    from numerate.apps.consistency.sentences import Sentence
 
 __all__ = ["enumerations", "listed_members"]
 

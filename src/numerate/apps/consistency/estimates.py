@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, written_like
 from numerate.apps.consistency.patterns import regex
-from numerate.apps.consistency.quantities import COUNT, MONEY, PERCENT, UNIT, slot
+from numerate.apps.consistency.slots import PERCENT, VALUE, slot
 from numerate.apps.findings import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
 
 __all__ = ["ESTIMATE_CUES", "estimates", "may_have_estimate", "tolerance"]
 
-_VALUE = COUNT + MONEY + UNIT + PERCENT
-_X, _A, _B = (slot(name, _VALUE) for name in "xab")
+_X, _A, _B = (slot(name, VALUE) for name in "xab")
 _TO = r"(?: ?[–—−-] ?| to |, ?|; ?| and )"
 _LEVEL = rf"(?:(?:with )?(?:an? |the )?(?:associated )?[{PERCENT}][\ue100-\uf8ff][ -])?"
 _KIND = (
@@ -66,7 +66,7 @@ _REFERENCE = regex(
     rf"|her )?{_STATED}(?:range|limits?|interval|band|window)"
     rf"(?: (?:of|from|is|was)|:|,)*[ (]+{_A}{_TO}{_B}"
 )
-_TOLERANCE = regex(rf"{slot('c', _VALUE)}(?:,| \()? ?(?:±|\+/-|\+/−|plus or minus|give or take) ?{slot('t', _VALUE)}")
+_TOLERANCE = regex(rf"{slot('c', VALUE)}(?:,| \()? ?(?:±|\+/-|\+/−|plus or minus|give or take) ?{slot('t', VALUE)}")
 _LIMITS = regex(
     rf"\b(?:between|from|range[sd]?(?: of| from)?:?|limits(?: of| are)?:?|anything) {_A}(?: ?[–—-] ?"
     rf"| to | and ){_B}|\({_A.replace('<a>', '<e>')}(?: ?[–—-] ?| to ){_B.replace('<b>', '<f>')}\)"
@@ -129,7 +129,7 @@ def estimates(sentence: Sentence) -> Iterator[Finding]:
             for match in pattern.finditer(words):
                 yield from _outside(sentence, match)
     for match in _KEPT.finditer(words) if " between " in words else ():
-        a, b = sentence.get(match, "a"), sentence.get(match, "b")
+        a, b = sentence.slots(match, "ab")
         if _alike(a, b) and a.value > b.value > 0:
             message = f"The range begins with {a.text}, which is more than its end {b.text}."
             yield finding_at("range", a, message, others=[b], probability=0.87)
@@ -141,7 +141,7 @@ def estimates(sentence: Sentence) -> Iterator[Finding]:
 
 
 def _outside(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
-    x, a, b = (sentence.get(match, name) for name in "xab")
+    x, a, b = sentence.slots(match, "xab")
     if not (_alike(a, b) and _alike(x, b)) or x.hedge in ("over", "under"):
         return
     if a.value > b.value:
@@ -178,7 +178,7 @@ def _pages(sentence: Sentence) -> Iterator[Finding]:
 
 
 def _reference(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
-    x, a, b = (sentence.get(match, name) for name in "xab")
+    x, a, b = sentence.slots(match, "xab")
     if not (_alike(a, b) and _alike(x, b)) or a.value >= b.value or x.value <= 0:
         return
     if re.search(

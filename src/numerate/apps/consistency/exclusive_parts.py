@@ -6,18 +6,18 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.patterns import regex
-from numerate.apps.consistency.quantities import COUNT, MONEY, ORDINAL, UNIT, one
+from numerate.apps.consistency.slots import AMOUNT, ORDINAL, one
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
 
 __all__ = ["are_proper", "exclusive", "is_one_noun"]
 
-_NUMBER = COUNT + MONEY + UNIT
 _WORD = rf"(?:[a-z$€£][a-z$€£'’.\-]*|{one(ORDINAL)})"
-_Q = one(_NUMBER)
+_Q = one(AMOUNT)
 _OPPOSITES = [
     ("men", "women"), ("male", "female"), ("males", "females"), ("boys", "girls"), ("yes", "no"), ("alive", "dead"),
     ("survived", "died"), ("won", "lost"), ("passed", "failed"), ("drug", "placebo"), ("correct", "wrong"),

@@ -14,7 +14,8 @@ from numerate.numerals.unit_factors import converted
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.findings import Finding
 
 __all__ = ["far_rests", "mixed_sums"]

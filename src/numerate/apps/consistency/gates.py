@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numerate.apps.consistency.paragraphs import Paragraph
-    from numerate.apps.consistency.quantities import Sentence
+    from numerate.apps.consistency.sentences import Sentence
 
 __all__ = ["GATES", "Gate", "group_gate", "is_open", "paragraph_gate", "sentence_gate", "whole_gate", "whole_traits"]
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at
 from numerate.apps.consistency.patterns import regex
-from numerate.apps.consistency.quantities import UNIT, slot
+from numerate.apps.consistency.slots import UNIT, slot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numerate.apps.consistency.quantities import Sentence
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.findings import Finding
 
 __all__ = ["home_areas"]

@@ -10,7 +10,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.patterns import regex
-from numerate.apps.consistency.quantities import Sentence
+from numerate.apps.consistency.sentences import Sentence
 from numerate.apps.consistency.tally import tally_of
 
 if TYPE_CHECKING:

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain, written_like
 from numerate.apps.consistency.patterns import regex
-from numerate.apps.consistency.quantities import COUNT, PERCENT, slot
+from numerate.apps.consistency.slots import COUNT, PERCENT, slot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.findings import Finding
 
 __all__ = ["listed_shares", "shares_of_last"]

@@ -9,34 +9,33 @@ from typing import TYPE_CHECKING, NamedTuple
 from numerate.apps.consistency.base import finding_at
 from numerate.apps.consistency.gates import group_gate
 from numerate.apps.consistency.patterns import regex
-from numerate.apps.consistency.quantities import COUNT, DATED, UNIT, YEAR, slot
 from numerate.apps.consistency.sentence_windows import RELATIVE, sentence_groups
+from numerate.apps.consistency.slots import COUNT, NO_NUMBER, TIME, UNIT, YEAR, slot
 from numerate.apps.consistency.traits import VALUES, stems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.findings import Finding
 
 __all__ = ["lives"]
 
-_TIME = YEAR + DATED
-_NEAR = r"[^.;\ue000-\uf8ff]"
-_AFTER_BORN = rf"{_NEAR}{{0,60}}?(?<!since )(?<!until )(?<!before )(?<!after ){slot('t', _TIME)}"
-_BORN = regex(rf"\b(?:born|birth){_AFTER_BORN}|[(*] ?(?:b\.|\*) ?{slot('u', _TIME)}")
+_AFTER_BORN = rf"{NO_NUMBER}{{0,60}}?(?<!since )(?<!until )(?<!before )(?<!after ){slot('t', TIME)}"
+_BORN = regex(rf"\b(?:born|birth){_AFTER_BORN}|[(*] ?(?:b\.|\*) ?{slot('u', TIME)}")
 _DIED = regex(
     r"(?:\b(?:died|dies|death|passed away|killed|drowned|executed|murdered|perished|succumbed)\b"
-    rf"|\bd\.){_NEAR}{{0,60}}?"
-    rf"{slot('t', _TIME)}"
+    rf"|\bd\.){NO_NUMBER}{{0,60}}?"
+    rf"{slot('t', TIME)}"
 )
-_LIVED = regex(rf"\({slot('a', _TIME)} ?[–—-] ?{slot('b', _TIME)}\)")
+_LIVED = regex(rf"\({slot('a', TIME)} ?[–—-] ?{slot('b', TIME)}\)")
 _DEAD = r"(?:died|dies|death|dead|passed away|killed|drowned|executed|murdered|perished|succumbed|collapsed|life ended)"
 _AGE = (
     rf"{slot('d', COUNT + UNIT)}(?![ -](?:hospital|home|minutes|hours|days|weeks|months|p\.?m|a\.?m|o.clock|percent))"
 )
 _AGED = regex(
-    rf"\b{_DEAD}\b{_NEAR}{{0,60}}?(?:\bat the age of|\bat age|\baged|\bat the ripe old age of|\bage"
+    rf"\b{_DEAD}\b{NO_NUMBER}{{0,60}}?(?:\bat the age of|\bat age|\baged|\bat the ripe old age of|\bage"
     r"|\bat just|\bat only|\bat)"
     rf" {_AGE}(?=[.,;)]|$| (?:in|on|after|of|from|at|when|surrounded|and|years|last|this|following"
     r"|yesterday|while|due)\b)"
@@ -44,7 +43,7 @@ _AGED = regex(
     rf"|on the day) (?:[a-z]+ ){{0,2}}?{_DEAD}"
 )
 _DIED_WHEN = regex(
-    rf"\b{_DEAD}\b{_NEAR}{{0,50}}?{slot('t', _TIME)}{_NEAR}{{0,40}}?(?:\bat the age of|\bat age|\baged"
+    rf"\b{_DEAD}\b{NO_NUMBER}{{0,50}}?{slot('t', TIME)}{NO_NUMBER}{{0,40}}?(?:\bat the age of|\bat age|\baged"
     rf"|, age|\bat) {_AGE}"
     r"(?=[.,;)]|$| (?:in|on|after|of|from|at|when|and|years)\b)"
 )

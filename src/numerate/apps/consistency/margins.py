@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING
 from numerate.apps.consistency.base import finding_at, written_like
 from numerate.apps.consistency.gates import group_gate
 from numerate.apps.consistency.patterns import regex
-from numerate.apps.consistency.quantities import COUNT, MONEY, PERCENT, UNIT, slot
 from numerate.apps.consistency.sentence_windows import windows_of
+from numerate.apps.consistency.slots import COUNT, VALUE, slot
 from numerate.apps.consistency.traits import VALUES, stems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.findings import Finding
 
 __all__ = ["margins"]
 
-_VALUE = COUNT + MONEY + UNIT + PERCENT
-_D = slot("d", _VALUE)
+_D = slot("d", VALUE)
 _NOUN = (
     r"(?:margin|majority|lead|gap|difference|clearance|spread|shortfall|surplus|deficit|advantage|head start"
     r"|overspend"

@@ -6,17 +6,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.patterns import regex
-from numerate.apps.consistency.quantities import ANY, COUNT, MONEY, PERCENT, PLAIN, UNIT, YEAR, one, slot
+from numerate.apps.consistency.slots import ANY, COUNT, MONEY, PLAIN, UNIT, VALUE, YEAR, one, slot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
 
 __all__ = ["BOUND", "NOUNS", "Mention", "mentions_of"]
 
 _HEDGE = r"(?:(?:about|around|approximately|roughly|nearly|almost|over|some|only|just) )?"
-_OF = regex(rf"\b(?P<noun>(?:[a-z]+ )?[a-z]{{3,}}) of {_HEDGE}{slot('q', COUNT + MONEY + UNIT + PERCENT)}")
+_OF = regex(rf"\b(?P<noun>(?:[a-z]+ )?[a-z]{{3,}}) of {_HEDGE}{slot('q', VALUE)}")
 _WAS = regex(
     rf"\b(?P<noun>(?:[a-z]+ )?[a-z]{{4,}}) (?:is|was|were|totall?ed|reached) {_HEDGE}{slot('q', MONEY + UNIT + PLAIN)}"
 )

@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from numerate.apps.consistency.base import finding_at
 from numerate.apps.consistency.gates import whole_gate
 from numerate.apps.consistency.patterns import regex
-from numerate.apps.consistency.quantities import COUNT, UNIT, slot
 from numerate.apps.consistency.slips import is_slip
+from numerate.apps.consistency.slots import COUNT, UNIT, slot
 from numerate.apps.consistency.traits import UNITS, VALUES, stems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.findings import Finding
 
 __all__ = ["named_again"]

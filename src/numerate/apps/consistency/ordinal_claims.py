@@ -10,20 +10,20 @@ from numerate.apps.consistency.base import finding_at
 from numerate.apps.consistency.gates import group_gate
 from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.placings import FASTER, STANDINGS, faster_ones, periods, standings
-from numerate.apps.consistency.quantities import COUNT, ORDINAL, YEAR, one, slot
 from numerate.apps.consistency.sentence_windows import SentenceGroup, sentence_groups
+from numerate.apps.consistency.slots import COUNT, NO_NUMBER, ORDINAL, YEAR, one, slot
 from numerate.apps.consistency.traits import ORDINALS, stems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.findings import Finding
 
 __all__ = ["ordinal_claims"]
 
 _N = slot("n", ORDINAL)
-_GAP = r"[^.;\ue000-\uf8ff]"
 _BEHIND = regex(r"\bbehind (?P<only>only |just )?")
 _ITEM = (
     r"(?:(?:the|his|her|their|[a-z-]+) ){0,4}[A-ZÀ-Ý][\w’'.-]*(?: (?:[A-ZÀ-Ý][\w’'.-]*|of|de|van|von"
@@ -53,7 +53,7 @@ _OF_CENTURY = regex(
 _BUILT = regex(
     r"\b(?:built|erected|constructed|completed|begun|founded|painted|written|composed|dates? (?:from"
     r"|back to)|dating from|consecrated|made|carved|cast"
-    rf"|rebuilt|printed|laid out|opened|woven|forged|commissioned)\b{_GAP}{{0,45}}?\b(?:in|from|to"
+    rf"|rebuilt|printed|laid out|opened|woven|forged|commissioned)\b{NO_NUMBER}{{0,45}}?\b(?:in|from|to"
     rf"|around|of|by) {slot('y', YEAR)}"
 )
 _CENTURY_THING = regex(rf"\b(?P<art>the|this|its) {_N}[ -]century (?P<thing>(?:[a-z-]+ )?[a-z]{{4,}})")
@@ -158,7 +158,7 @@ def _of_fewer(sentence: Sentence) -> Iterator[Finding]:
     if not any(_OF_BEHIND.match(text, each.end - offset) for each in sentence.numerals):
         return
     for match in _OF_FEWER.finditer(sentence.skeleton) if _OF.search(sentence.skeleton) else ():
-        n, c = sentence.get(match, "n"), sentence.get(match, "c")
+        n, c = sentence.slots(match, "nc")
         if (
             n.value <= c.value
             or c.value < 2
@@ -264,7 +264,7 @@ def _centuries(group: SentenceGroup) -> Iterator[Finding]:
         words = sentence.skeleton
         if "century" in words and not re.search(r"\bb\.?c", words):
             for match in (*_CENTURY_OF.finditer(words), *_OF_CENTURY.finditer(words)):
-                y, n = sentence.get(match, "y"), sentence.get(match, "n")
+                y, n = sentence.slots(match, "yn")
                 if n.value not in _century(y.value) and 8 <= n.value <= 21:
                     yield _century_finding(n, y)
             yield from _years_of_century(sentence)

@@ -13,7 +13,7 @@ from numerate.apps.findings import Finding
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from numerate.apps.consistency.quantities import Sentence
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.consistency.tally import Tally
     from numerate.apps.documents import Document
 

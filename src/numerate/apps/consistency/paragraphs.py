@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.closed import blur_of
 from numerate.apps.consistency.patterns import regex
-from numerate.apps.consistency.quantities import Sentence
 from numerate.apps.consistency.sentence_windows import SentenceGroup, sentence_groups
+from numerate.apps.consistency.sentences import Sentence
 from numerate.apps.consistency.tally import tally_of_all
 from numerate.apps.consistency.traits import traits_of_numbers, traits_of_words
 

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain, written_like
 from numerate.apps.consistency.patterns import regex
-from numerate.apps.consistency.quantities import COUNT, MONEY, PERCENT, UNIT, one, slot
+from numerate.apps.consistency.slots import AMOUNT, COUNT, MONEY, PERCENT, UNIT, one, slot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.findings import Finding
 
 __all__ = ["share_findings"]
 
-_VALUE = COUNT + MONEY + UNIT
-_A, _B, _P = slot("a", _VALUE), slot("b", _VALUE), slot("p", PERCENT)
+_A, _B, _P = slot("a", AMOUNT), slot("b", AMOUNT), slot("p", PERCENT)
 _F = slot("f", COUNT)
 _THE = (
     r"(?:(?:the|a total of|an? (?:estimated|initial)|its|their|his|her|all|all the|these|those|our|a sample of"
@@ -133,7 +133,7 @@ def share_findings(sentence: Sentence) -> Iterable[Finding]:
             for match in pattern.finditer(skeleton):
                 if _OPEN.search(match["counted"]) or _SWITCH.search(match["far"]):
                     continue
-                a, b, p = (sentence.get(match, name) for name in "abp")
+                a, b, p = sentence.slots(match, "abp")
                 if any(each.value != 1 for each in sentence.within(match[0]) if each.unit in ("year", "month")):
                     continue  # interest of several years
                 found = _share(sentence, a, b, p, " off " in match[0])
@@ -205,14 +205,14 @@ def _fits_another(sentence: Sentence, a: Quantity, b: Quantity, p: Quantity) -> 
 
 
 def _fraction(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
-    a, b = sentence.get(match, "a"), sentence.get(match, "b")
+    a, b = sentence.slots(match, "ab")
     if match["f"] is not None:
         given = sentence.get(match, "f")
         share, word, hedge = given.value, given.text, given.hedge
         if not 0 < share < 1 or not given.text[:1].isalpha():
             return
     elif match["i"] is not None:
-        one_, many = sentence.get(match, "i"), sentence.get(match, "n")
+        one_, many = sentence.slots(match, "in")
         if not 0 < one_.value < many.value <= 1000:
             return
         share, word, hedge = one_.value / many.value, f"{one_.text} in {many.text}", one_.hedge
@@ -246,7 +246,7 @@ def _fraction(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
 
 
 def _too_many(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
-    a, b = sentence.get(match, "a"), sentence.get(match, "b")
+    a, b = sentence.slots(match, "ab")
     if (
         a.value <= b.value
         or b.value < 2
@@ -261,7 +261,7 @@ def _too_many(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
 
 
 def _too_much(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
-    p, b = sentence.get(match, "p"), sentence.get(match, "b")
+    p, b = sentence.slots(match, "pb")
     if p.value <= 1.0001 or b.group == "year":
         return
     message = f"{p.text} of the {b.text} {match['noun']} are more than all of them."

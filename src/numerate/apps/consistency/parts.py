@@ -11,17 +11,17 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from numerate.apps.consistency.patterns import regex
-from numerate.apps.consistency.quantities import COUNT, DATED, MONEY, ORDINAL, UNIT, YEAR
+from numerate.apps.consistency.slots import AMOUNT, DATED, ORDINAL, YEAR
 from numerate.numerals.unit_factors import dimension_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
 
 __all__ = ["PartsAndTotal", "totals_of"]
 
-_NUMBER = COUNT + MONEY + UNIT
 _SLOT = regex("[\ue000-\ue009][\ue100-\uf8ff]")
 _BESIDE = YEAR + DATED + ORDINAL
 _HEDGE = r"(?:(?:about|around|approximately|roughly|nearly|almost|just|only|some|exactly|over|a|an|the) )*"
@@ -132,7 +132,7 @@ def totals_of(sentence: Sentence) -> Iterator[PartsAndTotal]:
     """All totals of a sentence with their parts.
 
     Example:
-        >>> from numerate.apps.consistency.quantities import Sentence
+        >>> from numerate.apps.consistency.sentences import Sentence
         >>> from numerate.reading import find
         >>> text = "He scored 14 in the first half and 17 in the second to finish with 33 points."
         >>> found = totals_of(Sentence(text, 0, find(text)))
@@ -144,7 +144,7 @@ def totals_of(sentence: Sentence) -> Iterator[PartsAndTotal]:
     kinds = "".join(match[0][0] for match in found)
     slots = _Slots([match.start() for match in found], [match.end() for match in found], kinds)
     for at, kind in enumerate(kinds):
-        if kind not in _NUMBER:
+        if kind not in AMOUNT:
             continue
         start, end = slots.starts[at], slots.ends[at]
         before = skeleton[slots.ends[at - 1] if at else 0 : start]
@@ -183,7 +183,7 @@ def _completed(sentence: Sentence, slots: _Slots, at: int, is_whole: bool) -> It
     for index in range(at + 1, len(slots.kinds)):
         if slots.kinds[index] in _BESIDE:
             continue
-        if slots.kinds[index] not in _NUMBER or not sentence.quantities[index].comparable(total):
+        if slots.kinds[index] not in AMOUNT or not sentence.quantities[index].comparable(total):
             return
         gap = skeleton[slots.ends[index - 1] : slots.starts[index]]
         if "." in gap or (parts and not _JOIN.search(gap)):
@@ -232,7 +232,7 @@ def _run(
         left, right = (last, index) if step > 0 else (index, last)
         gap = _SLOT.sub("", skeleton[slots.ends[left] : slots.starts[right]]).replace("i.e.", "ie")
         each = sentence.quantities[index]
-        if slots.kinds[index] not in _NUMBER or not (each.comparable(total) or _is_kin(each, total)):
+        if slots.kinds[index] not in AMOUNT or not (each.comparable(total) or _is_kin(each, total)):
             break
         if parts and (sentence.quantities[parts[-1]].unit is None) != (each.unit is None):
             break  # `two sons, who got 300 acres and 450 acres`

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numerate.apps.consistency.paragraphs import Paragraph
-    from numerate.apps.consistency.quantities import Sentence
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.consistency.tally import Tally
     from numerate.apps.findings import Finding
 

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at
 from numerate.apps.consistency.patterns import regex
-from numerate.apps.consistency.quantities import COUNT, ORDINAL, UNIT, slot
+from numerate.apps.consistency.slots import COUNT, ORDINAL, UNIT, slot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.findings import Finding
 
 __all__ = ["FASTER", "STANDINGS", "faster_ones", "periods", "standings"]
@@ -152,7 +153,7 @@ def standings(sentence: Sentence) -> Iterator[Finding]:
     if _UNLIKE.search(words):
         return
     for match in (*_BEHIND.finditer(words), *_PLACE_BEHIND.finditer(words)):
-        p, q = sentence.get(match, "p"), sentence.get(match, "q")
+        p, q = sentence.slots(match, "pq")
         if "points" not in match[0] + match["tail"] and " pts" not in match[0] + match["tail"]:
             continue
         if re.match(r" (?:games|matches|wins|goals|minutes|rounds|seconds|years|laps|percent)", match["tail"]):

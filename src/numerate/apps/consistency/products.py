@@ -10,8 +10,8 @@ from numerate.apps.consistency.closed_counts import closed_product
 from numerate.apps.consistency.counted_products import counted_products
 from numerate.apps.consistency.paragraph_rates import paragraph_rates
 from numerate.apps.consistency.patterns import regex
-from numerate.apps.consistency.quantities import COUNT, MONEY, UNIT, one, slot
 from numerate.apps.consistency.sized_products import found, sized
+from numerate.apps.consistency.slots import AMOUNT, COUNT, MONEY, UNIT, one, slot
 from numerate.apps.consistency.unit_products import rate_conversions, told_areas, unit_products
 from numerate.numerals.unit_factors import converted, measure_of
 from numerate.numerals.unit_tables import UNITS
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from numerate.apps.consistency.paragraphs import Paragraph
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.consistency.tally import Tally
     from numerate.apps.findings import Finding
 
 __all__ = ["Products"]
 
-_VALUE = COUNT + MONEY + UNIT
 _GAP = r"(?:[^.;\ue000-\uf8ff]|(?<=i)\.(?=e)|(?<=\.e)\.)"
 _WORDS = r"(?: [a-z'’-]+){0,4}?"
 _TIMES = r"(?: each| apiece| per [a-z]+| a piece| an? [a-z]+|/[a-z]+)"
@@ -47,19 +47,19 @@ _MORE = regex(
     r"|of which|than|bonus|already|against|budget|having|per|each|net|first|last|sold)\b"
 )
 _PER = regex(
-    rf"{slot('x', _VALUE)}(?P<thing>(?: [a-z'’-]+){{0,2}}?)(?: (?:per|an?|each|every) "
+    rf"{slot('x', AMOUNT)}(?P<thing>(?: [a-z'’-]+){{0,2}}?)(?: (?:per|an?|each|every) "
     r"|/)(?P<per>[a-z]+)(?: [a-z]+){0,2}? (?:for|over|during|times|x|×"
     rf"|in) {slot('n', UNIT + COUNT)}(?P<noun>(?: [a-z]+)?)"
-    rf"(?P<gap>{_GAP}{{0,45}}?){slot('t', _VALUE)}"
+    rf"(?P<gap>{_GAP}{{0,45}}?){slot('t', AMOUNT)}"
 )
 _GROUPS = regex(
     rf"{slot('n', COUNT)}(?: equal| full| whole| monthly| weekly| annual| daily| yearly"
-    rf"| quarterly)* (?P<thing>[a-z-]+s) of {slot('m', _VALUE)}(?P<item> (?!ma"
+    rf"| quarterly)* (?P<thing>[a-z-]+s) of {slot('m', AMOUNT)}(?P<item> (?!ma"
     r"k|giv|hold|contain|or |that )[a-z]+"
-    rf")?(?: each)?(?P<gap>{_GAP}{{0,30}}?){slot('t', _VALUE)}(?P<noun> (?!in |al)[a-z]+)?"
+    rf")?(?: each)?(?P<gap>{_GAP}{{0,30}}?){slot('t', AMOUNT)}(?P<noun> (?!in |al)[a-z]+)?"
     r"(?P<tail>(?: [a-z]+)?(?: in all| in total| altogether| all told))?"
 )
-_PLURAL_OF = regex(rf"s of {one(_VALUE)}")
+_PLURAL_OF = regex(rf"s of {one(AMOUNT)}")
 """What all groups have; a look for it is cheap."""
 _INTO = regex(
     rf"{slot('t', COUNT)}(?P<thing>{_WORDS})(?P<gap>{_GAP}{{0,60}}?)\b(?:into|in"
@@ -78,11 +78,11 @@ _BOX = regex(
     rf"|depth)))?(?P<gap>{_GAP}{{0,50}}?){slot('t', UNIT)}"
 )
 _IN = (
-    rf"{slot('x', _VALUE)}(?P<thing>{_WORDS}) (?:in|for|over|during|across|within|on) (?:only |just |the |his "
+    rf"{slot('x', AMOUNT)}(?P<thing>{_WORDS}) (?:in|for|over|during|across|within|on) (?:only |just |the |his "
     rf"|her |its |their |a total of |all |an? )*{slot('y', UNIT + COUNT)}(?P<noun>(?: [a-z]+)?)(?P<rest>(?: [a-"
     r"z]+){0,2}?)"
 )
-_Z = slot("z", _VALUE)
+_Z = slot("z", AMOUNT)
 _UNIT_OF_Z = regex(r"(?: [a-z]+){0,2}?(?: per | an? |/| each )([a-z]+)")
 _RATE = regex(rf"{_IN}(?P<gap>,? ?{_GAP}{{0,45}}?){_Z}")
 _RATE_BEFORE = regex(
@@ -155,7 +155,7 @@ class Products(Rule):
 
 
 def _priced(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
-    n, x, t = (sentence.get(match, name) for name in "nxt")
+    n, x, t = sentence.slots(match, "nxt")
     tail = sentence.skeleton[match.end() : match.end() + 40]
     if (
         not x.comparable(t)
@@ -186,7 +186,7 @@ def _is_per(per: str, quantity: Quantity, noun: str) -> bool:
 
 
 def _per(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
-    x, n, t = (sentence.get(match, name) for name in "xnt")
+    x, n, t = sentence.slots(match, "xnt")
     if not _is_per(match["per"], n, match["noun"]) or not (x.comparable(t) and x.group == t.group):
         return
     tail = sentence.skeleton[match.end() : match.end() + 40]
@@ -196,7 +196,7 @@ def _per(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
 
 
 def _grouped(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
-    n, m, t = (sentence.get(match, name) for name in "nmt")
+    n, m, t = sentence.slots(match, "nmt")
     sizes = converted(1.0, m.unit, t.unit) if m.unit and t.unit and m.unit != t.unit else ()
     scale = 1.0 if m.comparable(t) else sizes[0] if len(sizes) == 1 else None
     cue = match["tail"] is not None or re.search(
@@ -221,7 +221,7 @@ def _grouped(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
 
 
 def _divided(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
-    n, m, t = (sentence.get(match, name) for name in "nmt")
+    n, m, t = sentence.slots(match, "nmt")
     if not re.search(
         r"\b(?:divid|split|separat|sort|pack|group|assign|arrang|distribut|randomi|allocat|organi)",
         match["thing"] + match["gap"],
@@ -238,7 +238,7 @@ def _divided(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
 
 
 def _rated(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
-    x, y, z = (sentence.get(match, name) for name in "xyz")
+    x, y, z = sentence.slots(match, "xyz")
     gap = match["gap"]
     if (
         y.value <= 0

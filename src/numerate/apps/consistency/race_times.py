@@ -14,7 +14,7 @@ from numerate.apps.findings import Finding
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numerate.apps.consistency.quantities import Sentence
+    from numerate.apps.consistency.sentences import Sentence
 
 __all__ = ["race_times"]
 

@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at
 from numerate.apps.consistency.patterns import regex
-from numerate.apps.consistency.quantities import COUNT, MONEY, PERCENT, UNIT, slot
+from numerate.apps.consistency.slots import COUNT, PERCENT, UNIT, VALUE, slot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.findings import Finding
 
 __all__ = ["BOUND_WORDS", "centre_outside", "descending", "impossible_values"]
 
-_VALUE = COUNT + MONEY + UNIT + PERCENT
-_A, _B, _X = slot("a", _VALUE), slot("b", _VALUE), slot("x", _VALUE)
+_A, _B, _X = slot("a", VALUE), slot("b", VALUE), slot("x", VALUE)
 BOUND_WORDS = (
     "p-value", "P-value", "robability", "orrelation", "ensitivity", "pecificity", "ccuracy", "urnout", "umidity",
     "urity",    " rate ", "aturation", "lood pressure", " BP ", " pH ", "arket share", "R²", "AUC",
@@ -77,7 +77,7 @@ def impossible_values(sentence: Sentence) -> Iterator[Finding]:
         if not q.hedge and 15 <= q.value < 150:
             yield finding_at("range", q, f"A pH of {q.text} is outside of 0 to 14.", probability=0.88)
     for match in _PRESSURE.finditer(skeleton):
-        a, b = sentence.get(match, "a"), sentence.get(match, "b")
+        a, b = sentence.slots(match, "ab")
         if 30 <= a.value < b.value <= 260:
             message = f"The systolic pressure {a.text} is less than the diastolic, {b.text}."
             yield finding_at("range", a, message, others=[b], probability=0.9)
@@ -90,7 +90,7 @@ def centre_outside(sentence: Sentence) -> Iterator[Finding]:
         return
     for pattern in _CENTRES:
         for match in pattern.finditer(skeleton):
-            a, b, x = (sentence.get(match, name) for name in "abx")
+            a, b, x = sentence.slots(match, "abx")
             if not (_alike(a, x) and _alike(b, x)) or a.value >= b.value or x.hedge in ("over", "under"):
                 continue
             if " and " in match[0] and "between" not in match[0] and "from" not in match[0] and _is_and(sentence, a, b):
@@ -124,7 +124,7 @@ def descending(sentence: Sentence) -> Iterator[Finding]:
     """`humidities of 90 % to 20 %`: a range of a quantity with its ends exchanged."""
     skeleton = sentence.skeleton
     for match in _DESCENDING.finditer(skeleton):
-        a, b = sentence.get(match, "a"), sentence.get(match, "b")
+        a, b = sentence.slots(match, "ab")
         if not _alike(a, b) or not a.value > 1.2 * b.value > 0 or _FALLING.search(skeleton) or a.hedge or b.hedge:
             continue
         message = f"The range begins with {a.text}, which is more than its end {b.text}."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from numerate.apps.consistency.patterns import regex
-from numerate.apps.consistency.quantities import COUNT, DATED, MONEY, ORDINAL, PERCENT, UNIT, YEAR, slot
+from numerate.apps.consistency.slots import COUNT, DATED, MONEY, ORDINAL, PERCENT, UNIT, VALUE, YEAR, slot
 
 __all__ = [
     "AGED", "BC", "BETWEEN", "BETWEEN_YEARS", "CENTRE", "CENTRES", "CI", "CODE", "CUES", "DASHED", "DASHED_DAYS",
@@ -13,8 +13,7 @@ __all__ = [
     "OTHER_END", "REVERSED", "SCALED", "SHARED", "TIME_OF_DAY", "TWO_THINGS", "YEARS",
 ]  # fmt: skip
 
-_VALUE = COUNT + MONEY + UNIT + PERCENT
-_A, _B = slot("a", _VALUE), slot("b", _VALUE)
+_A, _B = slot("a", VALUE), slot("b", VALUE)
 _DASH = r" ?(?:–|—|-|to|,|;) ?"
 LIMITS = [
     ((' maximum', ' high'), regex(
@@ -38,7 +37,7 @@ FROM_YEARS = regex(
 SHARED = regex(rf"(?<!from )(?<!by )(?<!\(){slot('a', UNIT)} to {slot('b', UNIT)}(?! (?:from|by))")
 NORMAL = regex(
     r"(?<![-a-z])(?:normal|reference|range|limits?|interval|norm|target"
-    rf"|iqr)(?: [a-z]+)?[:,]? {slot('a', _VALUE)} ?(?:–|—|-|to) ?{slot('b', _VALUE)}(?=[),.;]|$| [a-z])"
+    rf"|iqr)(?: [a-z]+)?[:,]? {slot('a', VALUE)} ?(?:–|—|-|to) ?{slot('b', VALUE)}(?=[),.;]|$| [a-z])"
 )
 BETWEEN_YEARS = regex(rf"\bbetween {slot('a', YEAR)} and {slot('b', YEAR)}(?=[ .,;)]|$)")
 _INTERVAL = rf"(?:ci|confidence interval)s?,?:?(?: of| was| is|\)|,|:|=)* ?[(\[]?{_A}{_DASH}{_B}"
@@ -73,11 +72,11 @@ ENDED = regex(
     rf"|finally)){{0,3}} {_END} (?:in|on) {slot('b', YEAR)}(?=[ .,;)]|$)"
 )
 _OF = r"(?: (?:of|is|was|at|being|to)|:)?"
-LEAST = regex(rf"\b(?:minimum|min\.?|lowest|low|smallest|shortest|least)(?: [a-z]+){{0,2}}?{_OF} {slot('q', _VALUE)}")
+LEAST = regex(rf"\b(?:minimum|min\.?|lowest|low|smallest|shortest|least)(?: [a-z]+){{0,2}}?{_OF} {slot('q', VALUE)}")
 MOST = regex(
-    rf"\b(?:maximum|max\.?|highest|high|largest|peak|longest|greatest|top)(?: [a-z]+){{0,2}}?{_OF} {slot('q', _VALUE)}"
+    rf"\b(?:maximum|max\.?|highest|high|largest|peak|longest|greatest|top)(?: [a-z]+){{0,2}}?{_OF} {slot('q', VALUE)}"
 )
-MEAN = regex(rf"\b(?:mean|median|average|averaged|averaging|avg\.?)(?: [a-z]+){{0,3}}?{_OF} {slot('q', _VALUE)}")
+MEAN = regex(rf"\b(?:mean|median|average|averaged|averaging|avg\.?)(?: [a-z]+){{0,3}}?{_OF} {slot('q', VALUE)}")
 DATES = regex(rf"\bfrom {slot('a', DATED)} (?:to|until|till|through) {slot('b', DATED)}")
 DAYS = regex(
     rf"\b(?:from|between|of|on) (?:the )?{slot('a', COUNT + ORDINAL)} ?(?:to|until|till|through|and|–|—"

@@ -6,22 +6,21 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, plain, rules
 from numerate.apps.consistency.patterns import regex
-from numerate.apps.consistency.quantities import COUNT, UNIT, slot
+from numerate.apps.consistency.slots import COUNT, NO_NUMBER, UNIT, slot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from numerate.apps.consistency.quantities import Sentence
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.consistency.tally import Tally
     from numerate.apps.findings import Finding
 
 __all__ = ["Ratios"]
 
-_GAP = r"[^.;\ue000-\uf8ff]"
 _RATIO = regex(
     r"\b(?:ratio|proportions?|mix\w*|odds|margin|split|randomi[sz]ed|allocat\w*|divided|outnumber\w*"
-    rf"|by)\b(?P<pre>{_GAP}{{0,30}}?){slot('a', COUNT)} ?(?::"
-    rf"|to) ?{slot('b', COUNT)}(?P<gap>{_GAP}{{0,20}}?(?:\(|, (?:that is|i\.e\.|or|so|giving|namely),? "
+    rf"|by)\b(?P<pre>{NO_NUMBER}{{0,30}}?){slot('a', COUNT)} ?(?::"
+    rf"|to) ?{slot('b', COUNT)}(?P<gap>{NO_NUMBER}{{0,20}}?(?:\(|, (?:that is|i\.e\.|or|so|giving|namely),? "
     rf"|: ?)(?:[a-z]+ ){{0,2}}?){slot('c', COUNT + UNIT)}(?P<one>(?: [a-z'’-]+){{0,3}}?),? ?(?:and|to|vs\.?"
     rf"|versus|,|against) ?(?:the )?{slot('d', COUNT + UNIT)}"
 )
@@ -44,7 +43,7 @@ class Ratios(Rule):
         if len(sentence.quantities) < 4 or not _TWO_SIDES.search(sentence.skeleton):
             return
         for match in _RATIO.finditer(sentence.skeleton):
-            a, b, c, d = (sentence.get(match, name) for name in "abcd")
+            a, b, c, d = sentence.slots(match, "abcd")
             if min(a.value, b.value, c.value, d.value) <= 0 or not c.comparable(d) or c.hedge or d.hedge or a.hedge:
                 continue
             real = c.value / d.value

@@ -16,7 +16,8 @@ from numerate.apps.consistency.told_twice import told_twice
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.documents import Document
     from numerate.apps.findings import Finding
 

@@ -11,7 +11,7 @@ from numerate.apps.consistency.traits import traits_of_numbers, traits_of_words
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numerate.apps.consistency.quantities import Sentence
+    from numerate.apps.consistency.sentences import Sentence
 
 __all__ = ["RELATIVE", "SentenceGroup", "sentence_groups", "windows_of"]
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, plain, rules
 from numerate.apps.consistency.patterns import regex
-from numerate.apps.consistency.quantities import PERCENT, one
+from numerate.apps.consistency.slots import PERCENT, one
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from numerate.apps.consistency.quantities import Sentence
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.consistency.tally import Tally
     from numerate.apps.findings import Finding
 

@@ -9,18 +9,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from numerate.apps.consistency.patterns import regex
-from numerate.apps.consistency.quantities import CLOCK, COUNT, DATED, UNIT, YEAR, slot
 from numerate.apps.consistency.sentence_windows import RELATIVE
+from numerate.apps.consistency.slots import CLOCK, COUNT, TIME, UNIT, slot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
 
 __all__ = ["Age", "Span", "ages_of", "spans_of"]
 
-_TIME = YEAR + DATED
-_A, _B, _D = slot("a", _TIME), slot("b", _TIME), slot("d", UNIT)
+_A, _B, _D = slot("a", TIME), slot("b", TIME), slot("d", UNIT)
 _GAP = r"[^.;:()\ue000-\uf8ff]"
 _BEGIN = (
     r"(?:began|begun|begins|start(?:ed|s)?|open(?:ed|s)?|founded|found|joined|established|launched|built"
@@ -69,9 +69,9 @@ _LATER_BEHIND = regex(
     rf"|exactly |a full )?{_D} (?:later|afterwards)\b"
 )
 _SINCE = regex(
-    rf"{slot('b', _TIME + CLOCK)}(?:,| –| \(|,? or|,? that is,?| -)? ?(?:just |only "
+    rf"{slot('b', TIME + CLOCK)}(?:,| –| \(|,? or|,? that is,?| -)? ?(?:just |only "
     rf"|exactly )?{_D} (?P<way>after|before)(?P<far>{_GAP}{{1,45}}?)\b(?:in|on|of|at"
-    rf"|from) (?:the )?{slot('a', _TIME + CLOCK)}(?=[ ,.;)]|$)"
+    rf"|from) (?:the )?{slot('a', TIME + CLOCK)}(?=[ ,.;)]|$)"
 )
 _BREAK = regex(
     r"\b(?:and(?! (?:so|thus|lasted|took|ran)\b)|while|whereas|but|although|which|who|whose|when|again"
@@ -103,7 +103,7 @@ def spans_of(sentence: Sentence) -> Iterator[Span]:
     """All spans of years and dates with a claimed duration.
 
     Example:
-        >>> from numerate.apps.consistency.quantities import Sentence
+        >>> from numerate.apps.consistency.sentences import Sentence
         >>> from numerate.reading import find
         >>> text = "The factory opened in 1880 and closed in 1960 after 70 years."
         >>> [(each.a.value, each.b.value, each.d.value) for each in spans_of(Sentence(text, 0, find(text)))]
@@ -112,7 +112,7 @@ def spans_of(sentence: Sentence) -> Iterator[Span]:
     skeleton = sentence.skeleton
     for pattern in _PAIRS:
         for pair in pattern.finditer(skeleton):
-            a, b = sentence.get(pair, "a"), sentence.get(pair, "b")
+            a, b = sentence.slots(pair, "ab")
             after = _AFTER.match(skeleton, pair.end())
             if after is not None and not _BREAK.search(after["far"]):
                 yield Span(a, b, sentence.get(after, "d"), pair["gap"])
@@ -127,12 +127,12 @@ def spans_of(sentence: Sentence) -> Iterator[Span]:
                         sentence.get(match, "a"), sentence.get(match, "b"), sentence.get(match, "d"), match["far"]
                     )
     for match in _ELDER.finditer(skeleton) if skeleton.count("born") > 1 else ():
-        a, b, d = (sentence.get(match, name) for name in "abd")
+        a, b, d = sentence.slots(match, "abd")
         yield Span(*((a, b) if a.value < b.value else (b, a)), d, "")
     if " after" in skeleton or " before" in skeleton:
         for match in _SINCE.finditer(skeleton):
             if not _BREAK.search(match["far"]):
-                a, b, d = (sentence.get(match, name) for name in "abd")
+                a, b, d = sentence.slots(match, "abd")
                 if match["way"] == "before":
                     a, b = b, a
                 yield Span(a, b, d, match["far"])
@@ -140,11 +140,11 @@ def spans_of(sentence: Sentence) -> Iterator[Span]:
 
 _ELDERS = regex(r"\b(?:the|his|her|their|its) (?:younger|older|elder|second|next|other|last)\b(?: one\b)?")
 _ELDER = regex(
-    rf"\bborn(?: [a-z]+)? (?:in|on) {slot('a', _TIME)}(?P<far>{_GAP}{{0,60}}?){_D} (?:older"
+    rf"\bborn(?: [a-z]+)? (?:in|on) {slot('a', TIME)}(?P<far>{_GAP}{{0,60}}?){_D} (?:older"
     rf"|younger)\b(?P<far2>{_GAP}{{0,60}}?)"
-    rf"\bborn(?: [a-z]+)? (?:in|on) {slot('b', _TIME)}"
+    rf"\bborn(?: [a-z]+)? (?:in|on) {slot('b', TIME)}"
 )
-_BORN = regex(rf"\b(?:born|birth|founded|established|incorporated)(?: [a-z]+){{0,4}}?(?: on| in)? {slot('a', _TIME)}")
+_BORN = regex(rf"\b(?:born|birth|founded|established|incorporated)(?: [a-z]+){{0,4}}?(?: on| in)? {slot('a', TIME)}")
 _OF_AGE = regex(
     r"\b(?:aged|age|at the age of|age of|turned|turns|at age|at just|is now|was just|was only|was|died at"
     rf"|at) (?:now |then |just |only |about )?{slot('d', COUNT + UNIT)}"

@@ -7,12 +7,13 @@ import math
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.patterns import regex
-from numerate.apps.consistency.quantities import COUNT, UNIT, slot
+from numerate.apps.consistency.slots import COUNT, UNIT, slot
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
 
 __all__ = ["another_sum", "has_more_parts", "rounding", "slack_of"]
 

@@ -15,7 +15,7 @@ from numerate.apps.consistency.listed_parts import listed_parts
 from numerate.apps.consistency.paragraph_sums import paragraph_sums
 from numerate.apps.consistency.parts import totals_of
 from numerate.apps.consistency.patterns import regex
-from numerate.apps.consistency.quantities import COUNT, MONEY, ORDINAL, UNIT, one, slot
+from numerate.apps.consistency.slots import AMOUNT, COUNT, ORDINAL, one, slot
 from numerate.apps.consistency.stated_results import stated_results
 from numerate.apps.consistency.sum_rounding import another_sum, has_more_parts, rounding, slack_of
 from numerate.numerals.unit_factors import converted
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numerate.apps.consistency.paragraphs import Paragraph
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.consistency.tally import Tally
     from numerate.apps.documents import Document
     from numerate.apps.findings import Finding
@@ -36,8 +37,7 @@ _MIXED = (
     "in all", "all in", "all told", "altogether", "in total", "together", "total", "adds up", "came to", "comes to",
     "making", "makes", "combined",
 )  # fmt: skip
-_NUMBER = COUNT + MONEY + UNIT
-_Q = one(_NUMBER)
+_Q = one(AMOUNT)
 _WORD = rf"(?:[a-z$€£][a-z$€£'’.\-]*|{one(ORDINAL)})"
 _WORDS = rf"(?: (?!and |or |plus ){_WORD}){{0,5}}?"
 _NOUN = rf"(?: (?!and |or |plus ){_WORD}){{1,5}}?"
@@ -45,7 +45,7 @@ _AND = r"(?:,? and|, plus|,? plus|;|,)"
 _PARTS = rf"(?P<parts>{_Q}{_WORDS}(?:{_AND} {_Q}{_WORDS}){{1,9}}?)"
 # Items may have their number at the end: `labour €7.3 million, materials €4.2 million`.
 _ITEMS = rf"(?P<parts>(?:{_WORD} ){{0,3}}{_Q}{_WORDS}(?:{_AND} (?:{_WORD} ){{0,3}}{_Q}{_WORDS}){{1,9}}?)"
-_TOTAL = slot("total", _NUMBER)
+_TOTAL = slot("total", AMOUNT)
 _REST_Q = rf" ?{_Q}"
 
 _AFTER = [
@@ -168,7 +168,7 @@ class Sums(Rule):
         if len(sentence.quantities) < 3:
             return
         skeleton = sentence.skeleton
-        if sum(skeleton.count(each) for each in _NUMBER) < 3:
+        if sum(skeleton.count(each) for each in AMOUNT) < 3:
             return
         found: list[Finding] = []
         for each in totals_of(sentence):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from numerate.apps.consistency.base import finding_at
 from numerate.apps.consistency.patterns import regex
-from numerate.apps.consistency.quantities import SMALLER
+from numerate.apps.consistency.sentences import SMALLER
 from numerate.apps.consistency.slips import is_slip, sorted_digits
 from numerate.apps.consistency.told_doses import told_doses
 from numerate.apps.consistency.told_words import APART, CHANGED, CONTRASTED, MARKET, STOP
@@ -20,7 +20,8 @@ from numerate.apps.consistency.told_words import APART, CHANGED, CONTRASTED, MAR
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.findings import Finding
 
 __all__ = ["told_twice"]

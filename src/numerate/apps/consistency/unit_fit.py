@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from numerate.apps.consistency.base import Rule, finding_at, matches, rules
 from numerate.apps.consistency.home_areas import home_areas
 from numerate.apps.consistency.patterns import regex
-from numerate.apps.consistency.quantities import UNIT, slot
+from numerate.apps.consistency.slots import UNIT, slot
 from numerate.apps.consistency.unit_nouns import unit_nouns
 from numerate.numerals.unit_factors import dimension_name
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import re
     from collections.abc import Iterable, Iterator, Sequence
 
-    from numerate.apps.consistency.quantities import Sentence
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.consistency.tally import Tally
     from numerate.apps.documents import Document
     from numerate.apps.findings import Finding

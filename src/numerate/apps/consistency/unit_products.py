@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING
 from numerate.apps.consistency.base import finding_at, plain
 from numerate.apps.consistency.paragraphs import NEEDED, slip_bits
 from numerate.apps.consistency.patterns import regex
-from numerate.apps.consistency.quantities import COUNT, MONEY, UNIT, slot
+from numerate.apps.consistency.slots import AMOUNT, UNIT, slot
 from numerate.numerals.unit_factors import converted, dimension_name, measure_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numerate.apps.consistency.paragraphs import Paragraph
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.findings import Finding
 
 __all__ = ["rate_conversions", "told_areas", "unit_products"]
@@ -43,7 +44,7 @@ _PERIODS = {
     ("week", "month"): (4, 4.33, 4.345, 4.3), ("day", "month"): (20, 21, 22, 28, 30, 31, 30.4),
 }  # fmt: skip
 _RATE = regex(
-    rf"{slot('q', COUNT + MONEY + UNIT)}(?:(?: (?!per |an? |each |every )[a-z'’-]+){{0,3}}? (?:per|an?|each|every) "
+    rf"{slot('q', AMOUNT)}(?:(?: (?!per |an? |each |every )[a-z'’-]+){{0,3}}? (?:per|an?|each|every) "
     r"(?P<per>second|minute|hour|day|week|month|quarter|year)\b"
     r"|(?: [a-z'’-]+)? (?P<adverb>hourly|daily|weekly|monthly|quarterly|yearly|annually)\b)"
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from numerate.apps.consistency.patterns import regex
-from numerate.apps.consistency.quantities import UNIT, slot
+from numerate.apps.consistency.slots import UNIT, slot
 
 if TYPE_CHECKING:
     import re
