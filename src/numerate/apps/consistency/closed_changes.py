@@ -6,7 +6,7 @@ import itertools
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain, written_like
-from numerate.apps.consistency.closed import blur_of, context_of, is_change, values_alike, values_of
+from numerate.apps.consistency.change_words import is_change
 from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.slots import COUNT, MONEY, UNIT, slot
 
@@ -30,7 +30,7 @@ _SEVERAL = regex(
 
 def closed_growth(sentence: Sentence) -> Iterator[Finding]:
     """`grew by 3,000 to 33,000, an increase of 10 %`: a change in units and in percent, and where it led."""
-    values = values_of(sentence)
+    values = sentence.values
     if len(values) != 3 or _SEVERAL.search(sentence.skeleton):
         return
     percents = [each for each in values if each.group == "percent"]
@@ -51,7 +51,7 @@ def closed_growth(sentence: Sentence) -> Iterator[Finding]:
         return
     bases = (end.value - d.value, end.value + d.value, end.value)
     near = d.value / bases[0]
-    blur = p.half + 0.002 + near * (blur_of(d) / d.value + blur_of(end) / end.value)
+    blur = p.half + 0.002 + near * (d.blur / d.value + end.blur / end.value)
     if any(abs(d.value / base - p.value) <= blur for base in bases) or not 0.3 < p.value / near < 3:
         return
     message = f"{d.text} of {plain(bases[0])} are {written_like(p, near)}, not {p.text}."
@@ -83,11 +83,11 @@ def closed_margin(sentence: Sentence) -> Iterator[Finding]:
     """`beat Spain 31-27, their widest victory, by six goals`: one score and one margin."""
     skeleton = sentence.skeleton
     scores, margins = list(_SCORE.finditer(skeleton)), list(_MARGIN.finditer(skeleton))
-    if len(scores) != 1 or len(margins) != 1 or _NOT_MARGIN.search(skeleton) or len(values_of(sentence)) != 3:
+    if len(scores) != 1 or len(margins) != 1 or _NOT_MARGIN.search(skeleton) or len(sentence.values) != 3:
         return
     a, b = sentence.get(scores[0], "a"), sentence.get(scores[0], "b")
     d = sentence.get(margins[0], "d" if margins[0]["d"] else "d2")
-    if _OTHER_GAME.search(context_of(sentence, d)[0]):
+    if _OTHER_GAME.search(sentence.beside(d)[0]):
         return
     real = abs(a.value - b.value)
     if d in (a, b) or d.hedge or d.value in (0, real) or real == 0 or d.value > 3 * real or real > 5 * d.value:
@@ -106,7 +106,7 @@ _AGED = regex(
 
 def closed_ages(sentence: Sentence) -> Iterator[Finding]:
     """`the older is 17 and the younger 12, so they are five years apart`: two ages and their difference."""
-    values = values_of(sentence)
+    values = sentence.values
     if len(values) != 3 or not _APART.search(sentence.skeleton):
         return
     spans = [each for each in values if each.unit == "year"]
@@ -116,7 +116,7 @@ def closed_ages(sentence: Sentence) -> Iterator[Finding]:
     if len(values) != 3 or len(spans) != 1 or len(ages) != 2 or any(each.hedge for each in values):
         return
     d, (a, b) = spans[0], ages
-    if not all(_AGED.search(context_of(sentence, each)[0]) for each in ages) or _SEVERAL.search(sentence.skeleton):
+    if not all(_AGED.search(sentence.beside(each)[0]) for each in ages) or _SEVERAL.search(sentence.skeleton):
         return
     real = abs(a.value - b.value)
     if abs(real - d.value) <= 1e-9 or real == 0 or not 0.3 < d.value / real < 3 or a.value + d.value == b.value:
@@ -153,20 +153,20 @@ _RATES = regex(
 
 def closed_stock(sentence: Sentence) -> Iterator[Finding]:
     """`$18 million at first; after inflows of 9 and outflows of 6 it was 21`: a stock, and what came and went."""
-    values = values_alike(sentence, 4, 5)
+    values = sentence.values_alike(4, 5)
     skeleton = sentence.skeleton
     if not values or values[0].group == "percent" or any(each.hedge or each.value <= 0 for each in values):
         return
     start, end, moves = values[0], values[-1], values[1:-1]
     if not _CAME.search(skeleton) or not _WENT.search(skeleton):
         return
-    if _RATES.search(skeleton) or not _ENDED.search(context_of(sentence, end)[0]):
+    if _RATES.search(skeleton) or not _ENDED.search(sentence.beside(end)[0]):
         return
     if max(each.value for each in moves) >= start.value and start.unit is None:
         return
     if not _BEGUN.search(skeleton[: skeleton.find("\ue100") + 40]):
         return
-    slack = sum(blur_of(each) for each in values)
+    slack = sum(each.blur for each in values)
     slack = min(slack, 0.6 * max(2 * each.half for each in values)) if values[0].unit is not None else slack
     results = [
         start.value + sum(sign * each.value for sign, each in zip(signs, moves, strict=True))
@@ -202,7 +202,7 @@ _LOOSE = regex(
 def closed_times(sentence: Sentence) -> Iterator[Finding]:
     """`a population of 8,400, three times the size of Hale, which has 4,200`: two values and their factor."""
     skeleton = sentence.skeleton
-    values = values_of(sentence)
+    values = sentence.values
     found = list(_TIMES.finditer(skeleton)) if len(values) == 3 and " times " in skeleton else []
     if len(found) != 1 or len(values) != 3 or _LOOSE.search(skeleton):
         return
@@ -211,7 +211,7 @@ def closed_times(sentence: Sentence) -> Iterator[Finding]:
     if not a.comparable(b) or a.group != b.group or min(a.value, b.value) <= 0 or any(each.hedge for each in values):
         return
     ratio = max(a.value, b.value) / min(a.value, b.value)
-    blur = 0.1 + sum(blur_of(each) / each.value for each in (a, b))
+    blur = 0.1 + sum(each.blur / each.value for each in (a, b))
     fits = (n.value, n.value + 1) if found[0]["as"] in ("larger", "higher", "bigger", "more", "heavier") else (n.value,)
     if n.value < 2 or any(abs(ratio / each - 1) <= blur for each in fits) or not 0.35 < ratio / n.value < 2.9:
         return
@@ -246,7 +246,7 @@ def closed_fraction(sentence: Sentence) -> Iterator[Finding]:
     match = found[0]
     values = [
         each
-        for each in values_of(sentence)
+        for each in sentence.values
         if not (each.start - sentence.offset < match.end() and each.end - sentence.offset > match.start())
     ]
     if len(values) != 2 or not values[0].comparable(values[1]) or values[0].group != values[1].group:
@@ -257,7 +257,7 @@ def closed_fraction(sentence: Sentence) -> Iterator[Finding]:
     share = 1 / _PARTS[match["part"] or match["part2"]]
     is_down = match["down"] is not None or match["how"] in ("less", "fewer", "lower", "smaller", "cheaper", "shorter")
     real = 1 - low.value / high.value if is_down else high.value / low.value - 1
-    blur = 0.12 * share + (blur_of(low) + blur_of(high)) / low.value
+    blur = 0.12 * share + (low.blur + high.blur) / low.value
     if abs(real - share) <= blur or not 0.3 < real / share < 3:
         return
     message = f"{low.text} and {high.text} differ by {real:.0%}, not by {match['part'] or match['part2']}."
@@ -280,7 +280,7 @@ _MEANS = regex(
 
 def closed_way(sentence: Sentence) -> Iterator[Finding]:
     """`deepened from 35 m to 52 m, so another 17 m had to be drilled`: two ends and the way between them."""
-    values = values_of(sentence)
+    values = sentence.values
     match = _WAY.search(sentence.skeleton) if len(values) == 3 and "from " in sentence.skeleton else None
     if match is None or _SEVERAL.search(_EXTRA.sub(" ", sentence.skeleton)):
         return
@@ -319,11 +319,11 @@ def closed_taken(sentence: Sentence) -> Iterator[Finding]:
     match = _TAKEN.search(text)
     if match is None or len(_TAKEN.findall(text)) != 1:
         return
-    values = [each for each in values_of(sentence) if each.start - sentence.offset >= match.end() - 1]
+    values = [each for each in sentence.values if each.start - sentence.offset >= match.end() - 1]
     if len(values) != 2 or not values[0].comparable(values[1]) or any(each.hedge or each.value <= 0 for each in values):
         return
     whole, z = values
-    if whole.start - sentence.offset - match.end() > 1 or not _LEAVING.search(context_of(sentence, z)[0]):
+    if whole.start - sentence.offset - match.end() > 1 or not _LEAVING.search(sentence.beside(z)[0]):
         return
     real = whole.value * (1 - _SHARES[match["part"]])
     if (

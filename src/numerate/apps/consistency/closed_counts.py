@@ -6,8 +6,8 @@ import itertools
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
-from numerate.apps.consistency.closed import blur_of, context_of, is_typo, values_alike
 from numerate.apps.consistency.patterns import regex
+from numerate.apps.consistency.slips import is_typo
 from numerate.apps.consistency.slots import COUNT, MONEY, one
 
 if TYPE_CHECKING:
@@ -37,11 +37,11 @@ _TAKEN_OF = regex(r"(?: [a-z'’-]+)? of (?:the|its|their|his|her|our|all|these|
 
 def closed_rest(sentence: Sentence) -> Iterator[Finding]:
     """`We screened 410 people; 150 were excluded, leaving 260`: a whole, what was taken away, and what is left."""
-    values = values_alike(sentence, 3, 5)
+    values = sentence.values_alike(3, 5)
     if not values:
         return
     z = values[-1]
-    before, behind = context_of(sentence, z)
+    before, behind = sentence.beside(z)
     if not (_LEFT_BEFORE.search(before) or _LEFT_BEHIND.match(behind)) or _ADDED.search(sentence.skeleton):
         return
     whole, taken = values[0], values[1:-1]
@@ -78,7 +78,7 @@ _MINUS_RESULT = regex(
 
 def closed_minus(sentence: Sentence) -> Iterator[Finding]:
     """`assets of 920 less liabilities of 340 leave 580`: two values with `less` between them, and what is left."""
-    values = values_alike(sentence, 3, 6)
+    values = sentence.values_alike(3, 6)
     if not values:
         return
     if values[0].group not in ("money", "plain", "unit") or any(each.hedge or each.value <= 0 for each in values):
@@ -97,7 +97,7 @@ def closed_minus(sentence: Sentence) -> Iterator[Finding]:
     for gap, term in zip(signs, terms[1:], strict=True):
         sign = "-" if _MINUS.search(gap) else "+"
         told, real = f"{told} {sign} {plain(term.value)}", real + (-term.value if sign == "-" else term.value)
-    if real <= 0 or not 0.4 < z.value / real < 2.5 or abs(real - z.value) <= sum(blur_of(each) for each in values):
+    if real <= 0 or not 0.4 < z.value / real < 2.5 or abs(real - z.value) <= sum(each.blur for each in values):
         return
     yield finding_at("sum", z, f"{told} = {plain(real)}, not {z.text}.", meant=real, others=terms, probability=0.9)
 
@@ -122,7 +122,7 @@ _NOT_ADDED = regex(
 
 def closed_added(sentence: Sentence) -> Iterator[Finding]:
     """`15 more were bought, so that the 80 are now 95`: what was there, what was added, and what there is now."""
-    values = values_alike(sentence, 3, 3)
+    values = sentence.values_alike(3, 3)
     if (
         not values
         or values[0].group == "percent"
@@ -130,7 +130,7 @@ def closed_added(sentence: Sentence) -> Iterator[Finding]:
         or _NOT_ADDED.search(sentence.skeleton)
     ):
         return
-    contexts = [context_of(sentence, each) for each in values]
+    contexts = [sentence.beside(each) for each in values]
     added = [
         each
         for each, (before, behind) in zip(values, contexts, strict=True)
@@ -141,7 +141,7 @@ def closed_added(sentence: Sentence) -> Iterator[Finding]:
         return
     others = [each for each in values if each is not total]
     whole = sum(each.value for each in others)
-    slack = sum(blur_of(each) for each in values)
+    slack = sum(each.blur for each in values)
     if abs(whole - total.value) <= slack or not 0.8 < total.value / whole < 1.25:
         return
     terms = " + ".join(plain(each.value) for each in others)

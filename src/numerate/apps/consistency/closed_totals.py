@@ -11,8 +11,8 @@ import math
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain, written_like
-from numerate.apps.consistency.closed import blur_of, context_of, is_typo, values_of
 from numerate.apps.consistency.patterns import regex
+from numerate.apps.consistency.slips import is_typo
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,7 +53,7 @@ _JOINED = regex(r",|\band\b|;|:|–|—")
 
 def closed_total(sentence: Sentence) -> Iterator[Finding]:
     """The largest number has a word for a total, and all other numbers of the sentence are of its kind."""
-    values = values_of(sentence)
+    values = sentence.values
     if not 3 <= len(values) <= 8:
         return
     total = max(values, key=lambda each: each.value)
@@ -64,7 +64,7 @@ def closed_total(sentence: Sentence) -> Iterator[Finding]:
         return
     if total.unit is None and len({each.value == int(each.value) for each in values}) > 1:
         return
-    before, behind = context_of(sentence, total)
+    before, behind = sentence.beside(total)
     if not (_TOTAL_BEFORE.search(before) or _TOTAL_BEHIND.match(behind)):
         return
     if any(":" in sentence.between(one, other) for one, other in itertools.pairwise(values[:-1])):
@@ -72,7 +72,7 @@ def closed_total(sentence: Sentence) -> Iterator[Finding]:
     if not all(_JOINED.search(sentence.between(one, other)) for one, other in itertools.pairwise(values)):
         return
     whole = sum(each.value for each in parts)
-    slack = blur_of(total) + 1.7 * math.sqrt(sum(blur_of(each) ** 2 for each in parts))
+    slack = total.blur + 1.7 * math.sqrt(sum(each.blur**2 for each in parts))
     if abs(whole - total.value) <= slack or not 0.8 < total.value / whole < 1.25 or _some_add_up(parts, total, slack):
         return
     begin = sentence.skeleton.find("\ue100") - 1
@@ -96,12 +96,12 @@ _WHOLE_BEFORE = regex(r"\b(?:of|among|out of|from) (?:the |all |its |these |thos
 
 def closed_opposites(sentence: Sentence) -> Iterator[Finding]:
     """`14 deaths among the 80 infected, and 76 survived`: two parts that exclude each other are more than the whole."""
-    values = values_of(sentence)
+    values = sentence.values
     if len(values) != 3 or any(each.group != "plain" or each.hedge or each.value != int(each.value) for each in values):
         return
     whole = max(values, key=lambda each: each.value)
     parts = [each for each in values if each is not whole]
-    if not _WHOLE_BEFORE.search(context_of(sentence, whole)[0]) or not _OPPOSITES.search(sentence.skeleton):
+    if not _WHOLE_BEFORE.search(sentence.beside(whole)[0]) or not _OPPOSITES.search(sentence.skeleton):
         return
     real = sum(each.value for each in parts)
     if not whole.value < real <= 1.25 * whole.value or _NOT_OPPOSED.search(sentence.skeleton):
@@ -152,7 +152,7 @@ _NOT_PART = regex(
 
 def closed_part(sentence: Sentence) -> Iterator[Finding]:
     """A part, its whole and one percentage, wherever it stands: `with 78 votes out of 120, it passed with 75 %`."""
-    values = values_of(sentence)
+    values = sentence.values
     if len(values) != 3 or _NOT_PART.search(_MADE_UP.sub(" ", sentence.skeleton)):
         return
     shares = [each for each in values if each.group == "percent" or _is_fraction(each)]
@@ -168,11 +168,11 @@ def closed_part(sentence: Sentence) -> Iterator[Finding]:
         is_part = _PART_OF.match(sentence.between(part, whole)) is not None
     else:
         is_part = (
-            _OF_THEM.match(context_of(sentence, part)[1]) is not None
-            or _WHOLE_FIRST.search(context_of(sentence, whole)[0]) is not None
+            _OF_THEM.match(sentence.beside(part)[1]) is not None
+            or _WHOLE_FIRST.search(sentence.beside(whole)[0]) is not None
             or _THEREOF.search(sentence.between(whole, part)) is not None
         )
-    before, behind = context_of(sentence, p)
+    before, behind = sentence.beside(p)
     is_share = _SHARE_WORD.match(behind) or (behind.startswith(" of ") and _SHARE_BEFORE.search(before))
     if not is_part or not (_is_fraction(p) or is_share):
         return
@@ -180,7 +180,7 @@ def closed_part(sentence: Sentence) -> Iterator[Finding]:
         return
     real = part.value / whole.value
     blur = (0.04 if _is_fraction(p) else 1.2 * p.half + 0.002) + real * (
-        blur_of(part) / part.value + blur_of(whole) / whole.value
+        part.blur / part.value + whole.blur / whole.value
     )
     if any(abs(each - p.value) <= blur for each in (real, 1 - real)) or not 0.4 < p.value / real < 2.5:
         return
@@ -215,7 +215,7 @@ _NOT_SHARE = regex(
 
 def closed_share(sentence: Sentence) -> Iterator[Finding]:
     """Two counts and one percentage of a whole: `a city of 200,000 has 15,000 students, 7.5 % of the population`."""
-    values = values_of(sentence)
+    values = sentence.values
     if len(values) != 3 or _NOT_SHARE.search(sentence.skeleton):
         return
     shares = [each for each in values if each.group == "percent"]
@@ -223,11 +223,11 @@ def closed_share(sentence: Sentence) -> Iterator[Finding]:
     if len(shares) != 1 or not others[0].comparable(others[1]) or any(each.hedge or each.value <= 0 for each in values):
         return
     p, part, whole = shares[0], *sorted(others, key=lambda each: each.value)
-    before, behind = context_of(sentence, p)
+    before, behind = sentence.beside(p)
     if not behind.startswith(" of ") or not _SHARE_BEFORE.search(before) or whole.value < 20:
         return
     real = part.value / whole.value
-    blur = p.half + 0.002 + real * (blur_of(part) / part.value + blur_of(whole) / whole.value)
+    blur = p.half + 0.002 + real * (part.blur / part.value + whole.blur / whole.value)
     fits = (
         real,
         1 - real,

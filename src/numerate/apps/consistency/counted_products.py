@@ -10,8 +10,8 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
-from numerate.apps.consistency.closed import context_of, is_typo, values_of
 from numerate.apps.consistency.patterns import regex
+from numerate.apps.consistency.slips import is_typo
 from numerate.numerals.unit_factors import converted
 from numerate.numerals.unit_tables import UNITS
 
@@ -61,7 +61,7 @@ _LEAST = 2
 
 def counted_products(sentence: Sentence) -> Iterator[Finding]:
     """The last or first amount must be the product of the amount of one and all counts."""
-    values = values_of(sentence)
+    values = sentence.values
     if not 3 <= len(values) <= 4:
         return
     amounts = [each for each in values if each.unit is not None and each.group in ("unit", "money")]
@@ -85,9 +85,7 @@ def counted_products(sentence: Sentence) -> Iterator[Finding]:
         if (
             size is None
             or not (named or _is_one(sentence, one, counts))
-            or not (
-                named or _SHARED_OUT.search(sentence.skeleton) or _ALL_BEFORE.search(context_of(sentence, whole)[0])
-            )
+            or not (named or _SHARED_OUT.search(sentence.skeleton) or _ALL_BEFORE.search(sentence.beside(whole)[0]))
         ):
             continue
         if _is_one_of(sentence, whole) or _AND.search(sentence.between(one, whole)):
@@ -125,7 +123,7 @@ _EACH_IS = regex(
 
 def _periods(sentence: Sentence, one: Quantity, counts: list[Quantity]) -> float | None:
     """How many of its periods an amount is for: 24 of `a month` for two years."""
-    match = _ONE_BEHIND.match(context_of(sentence, one)[1])
+    match = _ONE_BEHIND.match(sentence.beside(one)[1])
     unit = UNITS.get(match["per"] or "") if match is not None else None
     if unit is None or len(counts) != 1 or counts[0].unit in (None, unit):
         return None
@@ -135,10 +133,10 @@ def _periods(sentence: Sentence, one: Quantity, counts: list[Quantity]) -> float
 
 def _is_named(sentence: Sentence, one: Quantity, counts: list[Quantity]) -> bool:
     """Whether the amount is that of one thing that is counted: `each lap is 400 m; after 25 laps ...`."""
-    match = _EACH_IS.search(context_of(sentence, one)[0])
+    match = _EACH_IS.search(sentence.beside(one)[0])
     if match is None:
         return False
-    nouns = [context_of(sentence, each)[1].strip() for each in counts]
+    nouns = [sentence.beside(each)[1].strip() for each in counts]
     return any(re.match(rf"(?:[a-z'’-]+ )?{re.escape(match['noun'][:5])}", noun) for noun in nouns)
 
 
@@ -159,14 +157,14 @@ def _in_unit(one: Quantity, whole: Quantity) -> float | None:
 
 
 def _is_one_of(sentence: Sentence, quantity: Quantity) -> bool:
-    behind = context_of(sentence, quantity)[1]
+    behind = sentence.beside(quantity)[1]
     match = _ONE_BEHIND.match(behind)
     return match is not None and match["per"] not in ("day", "year", "month", "week", "total")
 
 
 def _is_one(sentence: Sentence, one: Quantity, counts: list[Quantity]) -> bool:
     """Whether the amount is that of one thing: `15 g each`, `$0.35 a share` of shares, `24 bags of 15 kg`."""
-    behind = context_of(sentence, one)[1]
+    behind = sentence.beside(one)[1]
     per_unit = (one.unit or "").partition("/")[2]
     if per_unit and any(each.unit == per_unit for each in counts):
         return True
@@ -177,7 +175,7 @@ def _is_one(sentence: Sentence, one: Quantity, counts: list[Quantity]) -> bool:
             return True
         if any(each.unit is not None and each.unit in (UNITS.get(per), _SQUARES.get(per)) for each in counts):
             return True
-        nouns = [context_of(sentence, each)[1].strip() for each in counts]
+        nouns = [sentence.beside(each)[1].strip() for each in counts]
         return any(re.match(rf"(?:[a-z'’-]+ )?{re.escape(per[:5])}", noun) for noun in nouns)
     groups = [each for each in counts if each.start < one.start]
     return bool(groups) and _GROUPS.match(sentence.between(groups[-1], one)) is not None

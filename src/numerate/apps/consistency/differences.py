@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, matches, rules, written_like
 from numerate.apps.consistency.changes import change_findings
-from numerate.apps.consistency.closed import FLIGHT, closed_difference, closed_span
 from numerate.apps.consistency.closed_changes import closed_ages, closed_margin, closed_way
+from numerate.apps.consistency.closed_differences import closed_difference
+from numerate.apps.consistency.closed_spans import FLIGHT, closed_span
 from numerate.apps.consistency.difference_patterns import (
     CLOCKS,
     LIVES,

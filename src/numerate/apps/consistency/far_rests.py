@@ -6,7 +6,6 @@ import itertools
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
-from numerate.apps.consistency.closed import blur_of
 from numerate.apps.consistency.paragraphs import NEEDED, Paragraph, is_explained, slip_bits
 from numerate.apps.consistency.patterns import regex
 from numerate.numerals.unit_factors import converted
@@ -72,7 +71,7 @@ def _rest(paragraph: Paragraph) -> Iterator[Finding]:
         if _BEFORE.search(around):
             continue
         real = wholes[0].value - sum(each.value for each in parts)
-        if real <= 0 or abs(real - z.value) <= blur_of(z) + sum(blur_of(each) for each in (*wholes, *parts)):
+        if real <= 0 or abs(real - z.value) <= z.blur + sum(each.blur for each in (*wholes, *parts)):
             continue
         bits = 3.0 + slip_bits(z, real) + (1.0 if len(parts) > 1 else 0.0)
         if bits >= NEEDED and not is_explained(z, alike):

@@ -14,8 +14,8 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
-from numerate.apps.consistency.closed import blur_of, context_of, is_typo, values_of
 from numerate.apps.consistency.patterns import regex
+from numerate.apps.consistency.slips import is_typo
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -80,7 +80,7 @@ MOST_PARTS = 8
 
 def listed_parts(sentence: Sentence) -> Iterator[Finding]:
     """The largest number is a whole, and all others of its kind are a list of its parts."""
-    values = [each for each in values_of(sentence) if each.group != "percent"]
+    values = [each for each in sentence.values if each.group != "percent"]
     if len(values) > 3 and values[0].unit is None and values[0].value == len(values) - 2 and _share_unit(values[1:]):
         values = values[1:]  # `the three lakes hold 96 km³: ...`
     if len(values) > 2 and values[0].unit is not None and _share_unit(values):
@@ -112,7 +112,7 @@ def listed_parts(sentence: Sentence) -> Iterator[Finding]:
     if total.unit is None and any(each.value != int(each.value) for each in (total, *parts)):
         return
     whole = sum(each.value for each in parts)
-    slack = blur_of(total) + 1.7 * math.sqrt(sum(blur_of(each) ** 2 for each in parts))
+    slack = total.blur + 1.7 * math.sqrt(sum(each.blur**2 for each in parts))
     if abs(whole - total.value) <= slack or not 0.8 < whole / total.value < 1.25 or _some_add_up(values, total, slack):
         return
     skeleton = sentence.skeleton
@@ -136,7 +136,7 @@ def listed_parts(sentence: Sentence) -> Iterator[Finding]:
     if "(" in first and any(")" in gap for gap in gaps):
         return
     too_much = whole > total.value + slack
-    is_some = _SOME.search(first) is not None or _WHOLE_OF.search(context_of(sentence, total)[0]) is not None
+    is_some = _SOME.search(first) is not None or _WHOLE_OF.search(sentence.beside(total)[0]) is not None
     exclusive = _are_opposed(named)
     if part_first:
         complete = True
@@ -144,8 +144,8 @@ def listed_parts(sentence: Sentence) -> Iterator[Finding]:
         complete = too_much and exclusive
     elif is_some or _OVERLAP.search(named):
         complete = too_much and (exclusive or (len(parts) > 2 and not _OVERLAP.search(named)))
-    elif all(_RESULTS.match(context_of(sentence, each)[1]) for each in parts):
-        complete = _IN_GAMES.search(context_of(sentence, total)[0]) is not None and (too_much or len(parts) > 2)
+    elif all(_RESULTS.match(sentence.beside(each)[1]) for each in parts):
+        complete = _IN_GAMES.search(sentence.beside(total)[0]) is not None and (too_much or len(parts) > 2)
     else:
         complete = _VERB.match(_without(first, containers)) is not None and (
             bool(containers)
@@ -188,7 +188,7 @@ def _without(text: str, containers: list[Quantity]) -> str:
 
 def _is_container(sentence: Sentence, quantity: Quantity, count: int) -> bool:
     """Whether a number says how many parts there are: `in three provinces`."""
-    before, behind = context_of(sentence, quantity)
+    before, behind = sentence.beside(quantity)
     return (
         quantity.value == count > 1
         and quantity.unit is None
@@ -205,9 +205,9 @@ def _are_opposed(named: str) -> bool:
 
 def _are_parallel(sentence: Sentence, parts: list[Quantity]) -> bool:
     """Whether the parts are told in one way: each with `for`, `in`, ..., or each but the first without its verb."""
-    found = [_AFTER.match(context_of(sentence, each)[1]) for each in parts]
+    found = [_AFTER.match(sentence.beside(each)[1]) for each in parts]
     hows = [match["how"] if match is not None else None for match in found]
-    leads = [context_of(sentence, each)[0].split()[-1:] for each in parts]
+    leads = [sentence.beside(each)[0].split()[-1:] for each in parts]
     if (
         len(parts) > 2
         and leads[0] in (["for"], ["in"], ["from"], ["to"], ["on"])

@@ -11,7 +11,7 @@ import math
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, written_like
-from numerate.apps.consistency.closed import blur_of, context_of, is_change, values_of
+from numerate.apps.consistency.change_words import is_change
 from numerate.apps.consistency.patterns import regex
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ _LARGER_WHOLE = regex(r" of (?:the |all )?(?:national|world|global|country|state
 
 def loose_percent(sentence: Sentence) -> Iterator[Finding]:
     """One percentage and two values of one kind that it fits in no way."""
-    values = values_of(sentence)
+    values = sentence.values
     if sentence.cached("joined", lambda _: False):
         return  # the percentage of one sentence and the values of the other
     if not 3 <= len(values) <= 4 or _NOT_PERCENT.search(sentence.skeleton) or _TWO_THINGS.search(sentence.skeleton):
@@ -83,7 +83,7 @@ def loose_percent(sentence: Sentence) -> Iterator[Finding]:
     if len(percents) != 1 or len(others) != 2 or any(each.hedge or each.value <= 0 for each in (*percents, *others)):
         return
     (p,), (a, b) = percents, others
-    before, behind = context_of(sentence, p)
+    before, behind = sentence.beside(p)
     if _APART_BEFORE.search(before) or _APART_BEHIND.match(behind) or _LARGER_WHOLE.match(behind):
         return
     if not a.comparable(b) or a.group != b.group or a.group in ("ratio", "other") or a.value == b.value:
@@ -95,7 +95,7 @@ def loose_percent(sentence: Sentence) -> Iterator[Finding]:
     if "time" in (a.group, b.group) or a.unit in ("year", "month", "d", "h", "min", "week"):
         return
     low, high = sorted((a, b), key=lambda each: each.value)
-    blur = min(blur_of(low) / low.value, 0.015) + min(blur_of(high) / high.value, 0.015)
+    blur = min(low.blur / low.value, 0.015) + min(high.blur / high.value, 0.015)
     readings = {
         "up": high.value / low.value - 1,
         "down": 1 - low.value / high.value,

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
-from numerate.apps.consistency.closed import blur_of
 from numerate.apps.consistency.paragraphs import NEEDED, slip_bits
 from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.told_factors import CLAUSE, RELATED, told_factors
@@ -253,7 +252,7 @@ def _holds(paragraph: Paragraph, one: Quantity, other: Quantity, p: Quantity, is
     is_later = is_up is not None and _NOW.search(paragraph.between(one, other)) is not None
     for old, new in ((one, other), (other, one)):
         ratio = new.value / old.value
-        blur = (blur_of(new) + ratio * blur_of(old)) / old.value + p.half + 1e-9
+        blur = (new.blur + ratio * old.blur) / old.value + p.half + 1e-9
         if is_up is not None and ((is_later and old is other) or (ratio > 1) != is_up):
             continue
         if any(abs(each - p.value) <= blur for each in (abs(ratio - 1), ratio)):

@@ -7,7 +7,6 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
-from numerate.apps.consistency.closed import blur_of
 from numerate.apps.consistency.match_records import line_scores, match_records
 from numerate.apps.consistency.paragraphs import NEEDED, is_explained, slip_bits
 from numerate.apps.consistency.part_lists import (
@@ -207,7 +206,7 @@ def _sums(
             or (cue < 6 and (_MORE_LEAD.search(lead) or _MORE_TAIL.match(tail)))
         ):
             continue
-        slack = blur_of(z) + 1.7 * math.sqrt(sum(blur_of(each) ** 2 for each in parts))
+        slack = z.blur + 1.7 * math.sqrt(sum(each.blur**2 for each in parts))
         if abs(real - z.value) <= slack:
             continue
         is_rest = _REST.search(paragraph.lead(parts[-1])) is not None
@@ -253,7 +252,7 @@ def _rests(
         real = whole.value - sum(each.value for each in parts)
         if real <= 0 or not 0.2 < z.value / real < 5:
             continue
-        slack = blur_of(z) + 1.7 * math.sqrt(sum(blur_of(each) ** 2 for each in (whole, *parts)))
+        slack = z.blur + 1.7 * math.sqrt(sum(each.blur**2 for each in (whole, *parts)))
         if abs(real - z.value) <= slack:
             return
         bits = 7.0 if _REST.search(paragraph.lead(z)) else 4.0

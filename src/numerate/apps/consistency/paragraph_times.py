@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
-from numerate.apps.consistency.closed import FLIGHT
+from numerate.apps.consistency.closed_spans import FLIGHT
 from numerate.apps.consistency.paragraphs import NEEDED, slip_bits
 from numerate.apps.consistency.patterns import regex
 from numerate.numerals.unit_factors import measure_of

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, rules
 from numerate.apps.consistency.changes import change_findings
-from numerate.apps.consistency.closed import closed_factor, closed_percent, closed_result
 from numerate.apps.consistency.closed_changes import closed_fraction, closed_growth, closed_taken, closed_times
+from numerate.apps.consistency.closed_percents import closed_factor, closed_percent, closed_result
 from numerate.apps.consistency.closed_totals import closed_part, closed_share
 from numerate.apps.consistency.listed_shares import listed_shares, shares_of_last
 from numerate.apps.consistency.loose_relations import loose_percent

@@ -103,11 +103,14 @@ class Quantity:
         return self.half
 
     @property
-    def number(self) -> tuple[int, int]:
-        """Start and end of its digits, without unit and currency."""
-        if self.group in ("date", "clock") or len(self.numerals) != 1:
-            return self.start, self.end
-        return self.numerals[0].start, self.numerals[0].end
+    def blur(self) -> float:
+        """How far the value may be off by rounding; counts are exact, whole amounts of money nearly so."""
+        if self.half == 0.5 and not self.hedge:
+            if self.unit is None:
+                return 0.0
+            if self.group == "money":
+                return min(0.5, 0.01 * abs(self.value))
+        return self.slack
 
     def comparable(self, other: Quantity) -> bool:
         """Whether both have the same unit, or none."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, plain, rules
 from numerate.apps.consistency.patterns import regex
+from numerate.apps.consistency.sentences import TIMES
 from numerate.apps.consistency.slots import COUNT, NO_NUMBER, UNIT, slot
 
 if TYPE_CHECKING:
@@ -77,11 +78,7 @@ def _closed_ratio(sentence: Sentence) -> Iterator[Finding]:
         return
     mark = "" if match["a"] else "2"
     a, b = sentence.get(match, f"a{mark}"), sentence.get(match, f"b{mark}")
-    others = [
-        each
-        for each in sentence.quantities
-        if each not in (a, b) and each.group not in ("year", "date", "clock", "ordinal")
-    ]
+    others = [each for each in sentence.quantities if each not in (a, b) and each.group not in TIMES]
     if len(others) == 3:
         # The whole may stand beside its parts.
         low, middle, high = sorted(others, key=lambda each: each.value)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numerate.apps.consistency.tally import Tally
     from numerate.numerals.numeral import Numeral
 
-__all__ = ["SMALLER", "Sentence"]
+__all__ = ["SMALLER", "TIMES", "Sentence"]
 
 _Kept = TypeVar("_Kept")
 MAX_QUANTITIES = 400
@@ -32,6 +32,8 @@ _OF_KIND = {
 }  # fmt: skip
 _BY_VALUE = frozenset(("date", "clock", "ratio", "year"))
 """Groups that a numeral has only with a fitting value and no unit."""
+TIMES = frozenset(("year", "date", "clock", "ordinal"))
+"""Groups of quantities that are no values."""
 _TIME = regex(
     r"(?<![\d:.,$€£–—-])(\d{1,2})(?::(\d{2})(?::(\d{2}))?(?![\d:])(?:\s?([ap])\.?m\b\.?)?|\s?([ap])\.?m\b\.?)",
     re.IGNORECASE,
@@ -122,6 +124,16 @@ class Sentence:
         return self._quantities
 
     @property
+    def values(self) -> list[Quantity]:
+        """The quantities that are no times and no ordinals."""
+        return self.cached("values", _no_times)
+
+    def values_alike(self, least: int, most: int) -> list[Quantity]:
+        """The values of a sentence that has so many of them, all of one kind and unit; none otherwise."""
+        values = self.cached("alike", _alike)
+        return values if least <= len(values) <= most else []
+
+    @property
     def skeleton(self) -> str:
         """The sentence in lower case with slots, without space around brackets and before marks."""
         if self._skeleton is None:
@@ -145,6 +157,11 @@ class Sentence:
     def within(self, text: str) -> list[Quantity]:
         """The quantities whose slots stand in a part of the skeleton."""
         return [self.quantities[ord(char) - FIRST] for char in text if char >= "\ue100" and char <= "\uf8ff"]
+
+    def beside(self, quantity: Quantity) -> tuple[str, str]:
+        """The 40 characters before and behind a quantity, in lower case."""
+        start, end = quantity.start - self.offset, quantity.end - self.offset
+        return self.text[max(0, start - 40) : start].lower(), self.text[end : end + 40].lower()
 
     def between(self, one: Quantity, other: Quantity) -> str:
         """The text between two quantities, in lower case."""
@@ -304,3 +321,13 @@ def _named_dates(sentence: Sentence) -> list[tuple[re.Match[str], NamedDate]]:
             found = ((match, read_date(match)) for match in DATE.finditer(sentence.text))
             return [(match, date) for match, date in found if date is not None]
     return []
+
+
+def _no_times(sentence: Sentence) -> list[Quantity]:
+    return [each for each in sentence.quantities if each.group not in TIMES]
+
+
+def _alike(sentence: Sentence) -> list[Quantity]:
+    values = sentence.values
+    is_alike = all(each.group == values[0].group and each.comparable(values[0]) for each in values)
+    return values if is_alike else []

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
-from numerate.apps.consistency.closed import context_of, is_typo, values_of
 from numerate.apps.consistency.patterns import regex
+from numerate.apps.consistency.slips import is_typo
 from numerate.numerals.unit_tables import UNITS
 
 if TYPE_CHECKING:
@@ -36,10 +36,10 @@ _SETS_APART = regex(
 
 def stated_rates(sentence: Sentence) -> Iterator[Finding]:
     """One number per thing, the number of things, and the number of all, or a list with one number for each thing."""
-    values = values_of(sentence)
+    values = sentence.values
     if not 3 <= len(values) <= 9:
         return
-    rates = [(each, match) for each in values if (match := _PER.match(context_of(sentence, each)[1]))]
+    rates = [(each, match) for each in values if (match := _PER.match(sentence.beside(each)[1]))]
     if len(rates) != 1 or any(each.hedge for each in values if "averag" not in each.before.lower()):
         return
     z, match = rates[0]
@@ -73,9 +73,9 @@ def _is_counted(sentence: Sentence, quantity: Quantity, per: str) -> bool:
     """Whether a number counts the things of `per`: 14 days of `a day`, three games of `per game`."""
     if quantity.unit is not None:
         return UNITS.get(per) == quantity.unit or UNITS.get(per + "s") == quantity.unit
-    if _AMONG.search(context_of(sentence, quantity)[0]):
+    if _AMONG.search(sentence.beside(quantity)[0]):
         return True
-    match = _NOUN.match(context_of(sentence, quantity)[1])
+    match = _NOUN.match(sentence.beside(quantity)[1])
     stem = per[:-1] if per.endswith("y") else per
     return match is not None and any(
         (word or "").startswith(stem) and len(word) < len(per) + 4 for word in match.groups()

@@ -12,8 +12,8 @@ import statistics
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
-from numerate.apps.consistency.closed import blur_of, context_of, is_typo, values_of
 from numerate.apps.consistency.patterns import regex
+from numerate.apps.consistency.slips import is_typo
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,7 +65,7 @@ _LIST = regex(r",|\band\b|;|:|–|—|\bplus\b|\bwith\b|\bin addition to\b|\+|\b
 
 def _operands(sentence: Sentence) -> tuple[list[Quantity], Quantity] | None:
     """All numbers of the kind of the last one, and that one."""
-    values = values_of(sentence)
+    values = sentence.values
     if not 3 <= len(values) <= MOST_TERMS + 2:
         return None
     z = values[-1]
@@ -92,7 +92,7 @@ def stated_results(sentence: Sentence) -> Iterator[Finding]:
     if found is None:
         return
     terms, z = found
-    lead, behind = _lead(sentence, z), context_of(sentence, z)[1]
+    lead, behind = _lead(sentence, z), sentence.beside(z)[1]
     is_all = (
         _ALL.search(lead) is not None or _WHICH_IS.search(lead) is not None or _ALL_BEHIND.match(behind) is not None
     )
@@ -103,7 +103,7 @@ def stated_results(sentence: Sentence) -> Iterator[Finding]:
     words = sentence.skeleton[first:]
     words = words[: words.rfind(chr(0xE100 + sentence.quantities.index(terms[-1])))]
     is_apart = _APART.search(f"{words} {_OR.sub(' ', lead)} {behind[:12]}") is not None
-    slack = blur_of(z) + 1.7 * math.sqrt(sum(blur_of(each) ** 2 for each in terms))
+    slack = z.blur + 1.7 * math.sqrt(sum(each.blur**2 for each in terms))
     if _any_holds(terms, z, slack):
         return
     largest = max(terms, key=lambda each: each.value)
@@ -129,7 +129,7 @@ def stated_results(sentence: Sentence) -> Iterator[Finding]:
 
 def _nouns_differ(sentence: Sentence, one: Quantity, other: Quantity) -> bool:
     """Whether two counts are of things with different names: 46 rounds, 23 games."""
-    nouns = [_THING.match(context_of(sentence, each)[1]) for each in (one, other)]
+    nouns = [_THING.match(sentence.beside(each)[1]) for each in (one, other)]
     return all(nouns) and nouns[0][1][:4] != nouns[1][1][:4]  # type: ignore[index]
 
 
@@ -160,7 +160,7 @@ _NOT_MEAN = regex(
 
 def stated_mean(sentence: Sentence) -> Iterator[Finding]:
     """`68 points in one class and 74 in the other make an average of 72`: the mean of all other numbers of its kind."""
-    values = values_of(sentence)
+    values = sentence.values
     if not 3 <= len(values) <= MOST_TERMS + 3 or _NOT_MEAN.search(sentence.skeleton):
         return
     means = [each for each in values if _MEAN.search(_lead(sentence, each))]

@@ -7,7 +7,6 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
-from numerate.apps.consistency.closed import blur_of
 from numerate.apps.consistency.paragraphs import NEEDED, slip_bits
 from numerate.apps.consistency.patterns import regex
 
@@ -80,8 +79,8 @@ def _becomes(paragraph: Paragraph, p: Quantity) -> Iterator[Finding]:
     change = change if up else -change
     real = old.value * (1 + p.value if up else 1 - p.value)
     # The new value may be rounded, and the percentage too.
-    if abs(change - p.value) <= max(3 * p.half, 0.2 * p.value) + blur_of(new) / old.value:
-        if not slip_bits(new, real) or abs(new.value - real) <= max(0.01 * real, 3 * blur_of(new), old.value * p.half):
+    if abs(change - p.value) <= max(3 * p.half, 0.2 * p.value) + new.blur / old.value:
+        if not slip_bits(new, real) or abs(new.value - real) <= max(0.01 * real, 3 * new.blur, old.value * p.half):
             return
     elif not 0.2 < change / p.value < 5 and not slip_bits(new, real):
         return
@@ -106,9 +105,9 @@ def _beside(paragraph: Paragraph, p: Quantity) -> Iterator[Finding]:
         base = bases[0]
         near = paragraph.upto(first)[-60:] + paragraph.tail(second)[:40] + paragraph.between(base, first)[:60]
         shares = (p.value / (1 + p.value), p.value / (1 - p.value), 1 - p.value, 1 + p.value)
-        blur = max(0.02 * z.value, blur_of(z) + p.half * base.value)
+        blur = max(0.02 * z.value, z.blur + p.half * base.value)
         is_share = abs(z.value - base.value * p.value) <= blur
-        if is_share or any(abs(z.value - base.value * each) <= max(0.01 * z.value, blur_of(z)) for each in shares):
+        if is_share or any(abs(z.value - base.value * each) <= max(0.01 * z.value, z.blur) for each in shares):
             continue
         others = [each.value for each in paragraph.alike(z)]
         if any(abs(z.value - p.value * (one + other)) <= blur for one in others for other in others):
@@ -147,14 +146,12 @@ def told_fees(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Findin
         if re.search(r"\b(?:cap|maximum|max|minimum|at least|up to|capped|plus|and)\b", paragraph.between(p, z)):
             continue
         if any(
-            abs(z.value - each.value * share) <= blur_of(z) + share * blur_of(each) + 0.006
+            abs(z.value - each.value * share) <= z.blur + share * each.blur + 0.006
             for each in bases
             for share in (p.value, 1 - p.value, 1 + p.value, p.value / (1 + p.value), 1 / (1 - p.value or 1))
         ):
             continue
-        if any(
-            abs(z.value - p.value * (one.value + other.value)) <= blur_of(z) + 0.01 for one in bases for other in bases
-        ):
+        if any(abs(z.value - p.value * (one.value + other.value)) <= z.blur + 0.01 for one in bases for other in bases):
             continue
         base = bases[max((i for i, each in enumerate(bases) if each.end <= p.start), default=0)]
         real = base.value * p.value
@@ -184,9 +181,7 @@ def _discount(paragraph: Paragraph, p: Quantity) -> Iterator[Finding]:
     base, z = before[-1], behind[0]
     real = base.value * (1 - p.value)
     shares = (1 - p.value, p.value, 1 / (1 - p.value or 1))
-    if any(
-        abs(z.value - each.value * share) <= max(0.01 * each.value, blur_of(z)) for each in before for share in shares
-    ):
+    if any(abs(z.value - each.value * share) <= max(0.01 * each.value, z.blur) for each in before for share in shares):
         return
     bits = slip_bits(z, real) + (
         4.0

@@ -1,0 +1,54 @@
+"""Words that say that a number is a change, and words that name another base for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from numerate.apps.consistency.patterns import regex
+
+if TYPE_CHECKING:
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
+
+__all__ = ["MOVED", "OTHER_BASE", "is_change"]
+
+_RISE = r"increases?|rises?|growth|gains?|jumps?|improvement|advance|surge|climb|uptick|hike|raise|boost|premium"
+_DROP = (
+    r"declines?|drops?|decreases?|falls?|reduction|loss|cuts?|discount|dip|slump|savings?|contraction|plunge"
+    r"|slide|markdown"
+)
+MOVED = (
+    r"rose|risen|rising|grew|grown|climbed|increased|jumped|soared|surged|gained|improved|advanced|expanded"
+    r"|went up|up|raised|lifted|overran|exceeded"
+    r"|added|fell|fallen|falling|dropped|declined|decreased|shrank|slid|plunged|tumbled|sank|reduced|cut"
+    r"|went down|down|lost|dipped"
+    r"|slipped|lowered|eased|narrowed|shed|contracted|slashed|trimmed|shortened|widened|deepened|increasing"
+    r"|reducing|cutting|raising|growing|dropping|losing|gaining|climbing|shrinking|declining|jumping|rising"
+)
+_MORE = (
+    r"more|higher|greater|larger|above|better|bigger|longer|heavier|taller|faster|older|wider|deeper|less"
+    r"|lower|fewer|smaller|below"
+    r"|over (?:the|its|their|last)|under (?:the|its|their)|shorter|lighter|cheaper|younger|slower|narrower|up"
+    r"|down|ahead|behind|clear|adrift|short"
+)
+_HEDGE = r"(?:(?:by|about|around|approximately|roughly|some|only|just|a|an|the|another|exactly) )*"
+_BEFORE = regex(
+    rf"\b(?:(?:{MOVED}) {_HEDGE}|(?:{_RISE}|{_DROP}|change|difference|gap|margin) of {_HEDGE}"
+    rf"|(?:{MOVED}) (?:[^.;]|\.(?=\d)){{1,30}}(?:, or| \() ?{_HEDGE})[+−-]?$"
+)
+_BEHIND = regex(
+    rf"(?:[ -](?:percentage[ -])?points?)?[ -](?:(?!points?\b)[a-z]+ )?(?:{_RISE}|{_DROP}|difference|gap|{_MORE})\b"
+)
+OTHER_BASE = regex(
+    r"\b(?:while|whereas|but|although|respectively|per|same-store|comparable-store|comparable|organic"
+    r"|like-for-like|basis|excluding|adjusted|each|year-to-date"
+    r"|annual|annually|forecast|expected"
+    r"|highest|lowest|record|rates|yield|interest|another|further|both|including|of which|of whom|of them"
+    r"|normal|usual|for every|every|off an?|as the|because|session|opening|compound\w*)\b|;"
+)
+
+
+def is_change(sentence: Sentence, quantity: Quantity) -> bool:
+    """Whether the words beside a quantity say that it is a change or a difference."""
+    before, behind = sentence.beside(quantity)
+    return _BEFORE.search(before) is not None or _BEHIND.match(behind) is not None
