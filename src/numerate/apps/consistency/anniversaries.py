@@ -28,14 +28,12 @@ _FIRST = regex(
     rf"|since )?{slot('y', YEAR)}"
 )
 ANNUAL = regex(
-    r"\b(?:annual|annually|every (?:single )?(?:year|summer|spring|autumn|winter|september|may|june"
-    r"|july|august)|each (?:year|summer|spring|autumn|winter)|yearly|once a year"
-    r"|without (?:a )?(?:break|interruption|fail))\b"
+    r"\b(?:annual|annually|every (?:single )?(?:year|summer|spring|autumn|winter|september|may|june|july|august)"
+    r"|each (?:year|summer|spring|autumn|winter)|yearly|once a year|without (?:a )?(?:break|interruption|fail))\b"
 )
 _GAPS = regex(
-    r"\b(?:except|interrupt\w*|pandemic|covid\w*|cancel\w*|war|wars|missed|miss|not held|suspended"
-    r"|paused|skipped|gap|biennial|biennale|two years|other year|hiatus|revived|again|online"
-    r"|postponed|twice|apart from)\b"
+    r"\b(?:except|interrupt\w*|pandemic|covid\w*|cancel\w*|war|wars|missed|miss|not held|suspended|paused|skipped|gap"
+    r"|biennial|biennale|two years|other year|hiatus|revived|again|online|postponed|twice|apart from)\b"
 )
 _NEVER = regex(
     r"\bwithout (?:a )?(?:break|interruption|fail)\b|\bnever (?:missed|been (?:cancelled|skipped))\b"
@@ -55,9 +53,8 @@ _ANNIVERSARY = regex(
     rf"|\b(?:in|enters|entering|entered|now in|marks) (?:its|their) {slot('m', ORDINAL)} (?P<year>year))\b"
 )
 _BEGUN = regex(
-    r"\b(?:opened|founded|born|established|formed|incorporated|launched|built|inaugurated|created"
-    r"|completed|started|married|wed|began|begun|set up|signed|unveiled|consecrated|released"
-    r"|chartered|introduced|first)\b"
+    r"\b(?:opened|founded|born|established|formed|incorporated|launched|built|inaugurated|created|completed|started"
+    r"|married|wed|began|begun|set up|signed|unveiled|consecrated|released|chartered|introduced|first)\b"
 )
 _OTHER_YEAR = regex(
     r"\b(?:late|belated\w*|postponed|year (?:early|late|after)|before|after|until|since then|delayed|moved)\b"

@@ -39,17 +39,15 @@ _LEAD = regex(
 _BARE_LEAD = regex(rf"\b(?:there|they|these|which) (?:are|were) {_N}(?P<noun>)(?P<gap>):$", re.IGNORECASE)
 """`Steps before you ring the helpline. There are three:`"""
 _LOOSE = regex(
-    r"\b(?:includ\w*|such as|among|e\.g|for example|of the|of these|of our|of them|at least|up to"
-    r"|or more|one of|any|some|choose|pick|select|between|either|over"
-    r"|more than|per|each|every|about|around|first|last|next|top|minimum|maximum|another|other|main"
-    r"|per cent|%|hours|minutes|days|from|was|ago)\b",
+    r"\b(?:includ\w*|such as|among|e\.g|for example|of the|of these|of our|of them|at least|up to|or more|one of|any"
+    r"|some|choose|pick|select|between|either|over|more than|per|each|every|about|around|first|last|next|top|minimum"
+    r"|maximum|another|other|main|per cent|%|hours|minutes|days|from|was|ago)\b",
     re.IGNORECASE,
 )
 _LOOSE_LEAD = regex(
-    r"\b(?:(?:one|two|three|four|five|six|seven|some|many|most|all but \w+|any|each"
-    r"|\d+) (?:out )?of (?:the |its |his |her |their |our )?|at least |up to |more than |over |about "
-    r"|around |first |last |top |between |than |another |other |part |chapter |page |grade |no\. "
-    r"|number |aged? )$",
+    r"\b(?:(?:one|two|three|four|five|six|seven|some|many|most|all but \w+|any|each|\d+) (?:out )?of (?:the |its |his "
+    r"|her |their |our )?|at least |up to |more than |over |about |around |first |last |top |between |than |another "
+    r"|other |part |chapter |page |grade |no\. |number |aged? )$",
     re.IGNORECASE,
 )
 _OPEN = regex(
@@ -90,18 +88,19 @@ _TO_EACH = regex(r"\b(?:each|every) (?:of )?(?:you|us|one|participant|student|ch
 def announced_lists(document: Document, sentences: Sequence[Sentence]) -> Iterator[Finding]:
     """Findings of the lines and sentences of a text."""
     text = document.text
-    if _LINES.search(text):
+    if (":" in text or _ITEM_LINE.search(text)) and _LINES.search(text):
         yield from _lines(text)
     yield from _told(enumerations(text, sentences), 0)
     if "(2)" in text or "(b)" in text or "(ii)" in text:
         yield from _told(numbered_points(text), 0)
     for sentence in sentences:
         start, part = sentence.offset, sentence.text
-        if not any(1 < numeral.value < 20 for numeral in sentence.numerals):
+        has_and = " and " in part
+        has_list = "," in part and (has_and or ";" in part or ":" in part)
+        if not has_list and not (has_and and " minute" in part):
             continue
-        if len(part) > 900:
+        if len(part) > 900 or not any(1 < numeral.value < 20 for numeral in sentence.numerals):
             continue
-        has_list = "," in part and (" and " in part or ";" in part or ":" in part)
         if has_list and ("oth " in part or _COUNTED.search(part)):
             yield from _inline(part, start)
         if " and " in part and ("," in part or " minute" in part):
@@ -118,6 +117,8 @@ def _told(claims: Iterable[tuple[re.Match[str], int]], offset: int) -> Iterator[
 
 _LINES = regex(r":[ ]*\n|[a-z][.)]?[ ]*\n\s*(?:[-*•–+]|\(?1[.)]) ")
 """A line before a list."""
+_ITEM_LINE = regex(r"\n\s*(?:[-*•–+]|\(?1[.)]) ")
+"""What `_LINES` has without a colon, which is faster to look for."""
 _HEAD = regex(r"[a-z](?:\)|\.)?$")
 _INNER = regex(r"\((?P<n>\d{1,2}|[a-z]+)(?P<noun> [a-z]+s)\):\s*$")
 _ASIDE = regex(r" \([^)]*\)(?=:$)")

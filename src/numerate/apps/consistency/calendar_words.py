@@ -14,19 +14,9 @@ if TYPE_CHECKING:
 __all__ = ["DATE", "MONTH", "NamedDate", "day_exists", "days_in_month", "month_number", "read_date"]
 
 _NAMES = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
+    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
     "december",
-]
+]  # fmt: skip
 _NUMBERS = {name[:3]: index for index, name in enumerate(_NAMES, 1)}
 MONTH = (
     r"(?:Jan(?:uary|\.)?|Feb(?:ruary|\.)?|Mar(?:ch|\.)?|Apr(?:il|\.)?|May|June?|July?|Aug(?:ust|\.)?|Sept?(?:ember|\.)?"

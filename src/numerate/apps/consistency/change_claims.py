@@ -37,20 +37,16 @@ _DROP = (
 )
 _KIND = rf"{_RISE}|{_DROP}|change|difference|swing|gap|shift|margin|move"
 _UP = (
-    r"rose|risen|rising|rises|grew|grown|growing|grows|climb(?:ed|ing|s)|increas(?:ed|ing|es)|jump(?:ed|ing"
-    r"|s)|soar(?:ed|ing)"
-    r"|surg(?:ed|ing)|gain(?:ed|ing|s)|improv(?:ed|ing|es)|advanc(?:ed|ing)|expand(?:ed|ing)|went up"
-    r"|going up|up|rais(?:ed|ing)"
-    r"|lift(?:ed|ing)|widen(?:ed|ing)|add(?:ed|ing)|warmed|boost(?:ed|ing)|swell(?:ed|ing)|swelled|higher"
+    r"rose|risen|rising|rises|grew|grown|growing|grows|climb(?:ed|ing|s)|increas(?:ed|ing|es)|jump(?:ed|ing|s)"
+    r"|soar(?:ed|ing)|surg(?:ed|ing)|gain(?:ed|ing|s)|improv(?:ed|ing|es)|advanc(?:ed|ing)|expand(?:ed|ing)|went up"
+    r"|going up|up|rais(?:ed|ing)|lift(?:ed|ing)|widen(?:ed|ing)|add(?:ed|ing)|warmed|boost(?:ed|ing)|swell(?:ed|ing)"
+    r"|swelled|higher"
 )
 _DOWN = (
-    r"fell|fallen|falling|falls|drop(?:ped|ping|s)|declin(?:ed|ing|es)|decreas(?:ed|ing|es)|shrank|shrunk"
-    r"|shrinking|slid"
-    r"|sliding|plung(?:ed|ing)|tumbl(?:ed|ing)|sank|sunk|reduc(?:ed|ing|es)|cut|cutting|went down"
-    r"|going down|down|lost|losing"
-    r"|dipp(?:ed|ing)|slipp(?:ed|ing)|lower(?:ed|ing)|eas(?:ed|ing)|narrow(?:ed|ing)|cooled|shed"
-    r"|contract(?:ed|ing)|slashed"
-    r"|trimmed|shorten(?:ed|ing)|lower"
+    r"fell|fallen|falling|falls|drop(?:ped|ping|s)|declin(?:ed|ing|es)|decreas(?:ed|ing|es)|shrank|shrunk|shrinking"
+    r"|slid|sliding|plung(?:ed|ing)|tumbl(?:ed|ing)|sank|sunk|reduc(?:ed|ing|es)|cut|cutting|went down|going down|down"
+    r"|lost|losing|dipp(?:ed|ing)|slipp(?:ed|ing)|lower(?:ed|ing)|eas(?:ed|ing)|narrow(?:ed|ing)|cooled|shed"
+    r"|contract(?:ed|ing)|slashed|trimmed|shorten(?:ed|ing)|lower"
 )
 _MOVED = rf"{_UP}|{_DOWN}|changed|moved|went"
 _MORE = r"more|higher|greater|larger|above|better|bigger|longer|heavier|taller|faster|older|wider|deeper|hotter|warmer"
@@ -152,13 +148,11 @@ _HALF = regex(
     r"|one )?(?P<part>half|quarter)(?P<far>[^;:()\ue000-\uf8ff]{0,40}?),? ?\(?$"
 )
 _BREAK = regex(
-    r"\b(?:while|whereas|but|although|though|as|after|which|who|whose|when|because|despite|excluding|driven"
-    r"|including|even|within"
-    r"|since(?! (?:[a-z]+ )?[\ue000-\ue009])|before|where|per|than|then|until|and\b(?! (?:by|thus|so|fell"
-    r"|rose)\b)|with\b(?! an?\b)|sales|profits?|revenue|followed|respectively|averages? (?:of|for)|among"
-    r"|each"
-    r"|on sales|in line|comparable|same-store|constant|organic|like-for-like|underlying|basis|index|ahead"
-    r"|expected|forecast)\b|\. "
+    r"\b(?:while|whereas|but|although|though|as|after|which|who|whose|when|because|despite|excluding|driven|including"
+    r"|even|within|since(?! (?:[a-z]+ )?[\ue000-\ue009])|before|where|per|than|then|until|and\b(?! (?:by|thus|so|fell"
+    r"|rose)\b)|with\b(?! an?\b)|sales|profits?|revenue|followed|respectively|averages? (?:of|for)|among|each|on sales"
+    r"|in line|comparable|same-store|constant|organic|like-for-like|underlying|basis|index|ahead|expected|forecast)\b"
+    r"|\. "
 )
 _OTHER_BASE = regex(r" (?:than|normal|averages?|usual|expect|the|its|last|that|zero|freezing|sea)\b")
 _OTHER_SUBJECT = regex(r", (?:the|its|their|his|her|our|this|these|average|total) [a-z]")

@@ -18,18 +18,16 @@ _DROP = (
     r"|slide|markdown"
 )
 MOVED = (
-    r"rose|risen|rising|grew|grown|climbed|increased|jumped|soared|surged|gained|improved|advanced|expanded"
-    r"|went up|up|raised|lifted|overran|exceeded"
-    r"|added|fell|fallen|falling|dropped|declined|decreased|shrank|slid|plunged|tumbled|sank|reduced|cut"
-    r"|went down|down|lost|dipped"
-    r"|slipped|lowered|eased|narrowed|shed|contracted|slashed|trimmed|shortened|widened|deepened|increasing"
-    r"|reducing|cutting|raising|growing|dropping|losing|gaining|climbing|shrinking|declining|jumping|rising"
+    r"rose|risen|rising|grew|grown|climbed|increased|jumped|soared|surged|gained|improved|advanced|expanded|went up|up"
+    r"|raised|lifted|overran|exceeded|added|fell|fallen|falling|dropped|declined|decreased|shrank|slid|plunged|tumbled"
+    r"|sank|reduced|cut|went down|down|lost|dipped|slipped|lowered|eased|narrowed|shed|contracted|slashed|trimmed"
+    r"|shortened|widened|deepened|increasing|reducing|cutting|raising|growing|dropping|losing|gaining|climbing"
+    r"|shrinking|declining|jumping|rising"
 )
 _MORE = (
-    r"more|higher|greater|larger|above|better|bigger|longer|heavier|taller|faster|older|wider|deeper|less"
-    r"|lower|fewer|smaller|below"
-    r"|over (?:the|its|their|last)|under (?:the|its|their)|shorter|lighter|cheaper|younger|slower|narrower|up"
-    r"|down|ahead|behind|clear|adrift|short"
+    r"more|higher|greater|larger|above|better|bigger|longer|heavier|taller|faster|older|wider|deeper|less|lower|fewer"
+    r"|smaller|below|over (?:the|its|their|last)|under (?:the|its|their)|shorter|lighter|cheaper|younger|slower"
+    r"|narrower|up|down|ahead|behind|clear|adrift|short"
 )
 _HEDGE = r"(?:(?:by|about|around|approximately|roughly|some|only|just|a|an|the|another|exactly) )*"
 _BEFORE = regex(
@@ -40,11 +38,10 @@ _BEHIND = regex(
     rf"(?:[ -](?:percentage[ -])?points?)?[ -](?:(?!points?\b)[a-z]+ )?(?:{_RISE}|{_DROP}|difference|gap|{_MORE})\b"
 )
 OTHER_BASE = regex(
-    r"\b(?:while|whereas|but|although|respectively|per|same-store|comparable-store|comparable|organic"
-    r"|like-for-like|basis|excluding|adjusted|each|year-to-date"
-    r"|annual|annually|forecast|expected"
-    r"|highest|lowest|record|rates|yield|interest|another|further|both|including|of which|of whom|of them"
-    r"|normal|usual|for every|every|off an?|as the|because|session|opening|compound\w*)\b|;"
+    r"\b(?:while|whereas|but|although|respectively|per|same-store|comparable-store|comparable|organic|like-for-like"
+    r"|basis|excluding|adjusted|each|year-to-date|annual|annually|forecast|expected|highest|lowest|record|rates|yield"
+    r"|interest|another|further|both|including|of which|of whom|of them|normal|usual|for every|every|off an?|as the"
+    r"|because|session|opening|compound\w*)\b|;"
 )
 
 

@@ -22,9 +22,8 @@ __all__ = [
 ]  # fmt: skip
 
 _SEVERAL = regex(
-    r"\b(?:while|whereas|but|although|respectively|per|each|every|both|including|of which|of whom|forecast"
-    r"|expected|basis"
-    r"|annual\w*|compound\w*|same-store|organic|excluding|record|twice|another|further|interest|since)\b"
+    r"\b(?:while|whereas|but|although|respectively|per|each|every|both|including|of which|of whom|forecast|expected"
+    r"|basis|annual\w*|compound\w*|same-store|organic|excluding|record|twice|another|further|interest|since)\b"
 )
 
 
@@ -68,9 +67,8 @@ _MARGIN = regex(
 )
 _NOT_MARGIN = regex(
     r"\b(?:half-time|halftime|interval|break|trail\w*|came from|at one (?:point|stage)|once|aggregate|earlier"
-    r"|previous\w*"
-    r"|season|record|series|quarter|period|set|leg|penalt\w*|overtime|extra time|up to|as many as|averag\w*|followed"
-    r"|after the|since the|ago)\b"
+    r"|previous\w*|season|record|series|quarter|period|set|leg|penalt\w*|overtime|extra time|up to|as many as|averag\w*"
+    r"|followed|after the|since the|ago)\b"
 )
 
 
@@ -98,9 +96,8 @@ def closed_margin(sentence: Sentence) -> Iterator[Finding]:
 
 _APART = regex(r"\b(?:apart|older|younger|senior|junior|age (?:difference|gap)|difference in age|between them)\b")
 _AGED = regex(
-    r"\b(?:is|was|aged|age|at|and|the (?:[a-z]+ )?(?:older|younger|elder|other|first|second|sister|brother|one)"
-    r"|then|now|,)"
-    r" $|\($"
+    r"\b(?:is|was|aged|age|at|and|the (?:[a-z]+ )?(?:older|younger|elder|other|first|second|sister|brother|one)|then"
+    r"|now|,) $|\($"
 )
 
 
@@ -132,10 +129,8 @@ _CAME = regex(
 )
 _WENT = regex(
     r"\b(?:outflows?|payments|paid|withdr[ae]w\w*|depart\w*|left(?! with)|deaths|resign\w*|retir\w*|sold|sell\w*"
-    r"|remov\w+|lost"
-    r"|spent|gave|got off|alighted|lent|shipped|used|expens\w+|spending|costs|discharg\w+|discharges|died"
-    r"|dropped out|closed"
-    r"|repaid|repayments?|consumed|cancelled)\b"
+    r"|remov\w+|lost|spent|gave|got off|alighted|lent|shipped|used|expens\w+|spending|costs|discharg\w+|discharges|died"
+    r"|dropped out|closed|repaid|repayments?|consumed|cancelled)\b"
 )
 _BEGUN = regex(
     r"\b(?:beginning|opening|start\w*|began|begins|initial\w*|originally|had|has|with|was|were|of|from|on)\b"
@@ -193,9 +188,8 @@ _TIMES = regex(
     r"|longer|taller|that of)\b"
 )
 _LOOSE = regex(
-    r"\b(?:about|around|nearly|almost|roughly|over|more than|less than|at least|up to|some|approximately|only"
-    r"|would|could"
-    r"|may|might|if|expected|plan\w*|since|won|each|every|per|respectively|season|career|week|day|year)\b"
+    r"\b(?:about|around|nearly|almost|roughly|over|more than|less than|at least|up to|some|approximately|only|would"
+    r"|could|may|might|if|expected|plan\w*|since|won|each|every|per|respectively|season|career|week|day|year)\b"
 )
 
 
@@ -225,8 +219,7 @@ _BY_PART = regex(
     r"|(?P<up>rose|risen|grew|grown|up|increased|raised|climbed|gained|jumped|expanded)) (?:by )?(?:an?|one)[ -]"
     r"(?P<part>half|third|quarter|fifth|sixth|eighth|tenth)\b"
     r"|\b(?:an?|one)[ -](?P<part2>third|quarter|fifth|sixth|eighth|tenth) (?P<how>more|less|fewer|higher|lower"
-    r"|larger|smaller"
-    r"|cheaper|longer|shorter)\b"
+    r"|larger|smaller|cheaper|longer|shorter)\b"
 )
 _PARTS = {"half": 2, "third": 3, "quarter": 4, "fifth": 5, "sixth": 6, "eighth": 8, "tenth": 10}
 _HEDGED = regex(
@@ -273,8 +266,7 @@ _MEANS = regex(
     r"(?:,|;|:|\(| –| —)? ?(?:so|thus|therefore|hence|i\.e\.,?|that is,?|or|which (?:is|means|makes)|meaning"
     r"|making|giving|equal to"
     r"|it|this)?(?: [a-z'’-]+){0,5}? (?:another|further|additional|extra|whole|full|difference of|gap of|way of"
-    r"|path of|by|total of"
-    r"|distance of) $|\b(?:i\.e\.,?|that is,?|equals|makes|so) (?:by )?(?:an? )?$"
+    r"|path of|by|total of|distance of) $|\b(?:i\.e\.,?|that is,?|equals|makes|so) (?:by )?(?:an? )?$"
 )
 
 

@@ -26,9 +26,8 @@ _LEFT_BEHIND = regex(
     r"(?: [a-z'’-]+){0,2}? (?:(?:left over|left|remain(?:ed|s|ing)?)(?=[.,;)]|$| (?:for|to)\b)|left in\b)"
 )
 _ADDED = regex(
-    r"\b(?:of them|of these|more|another|additional|further|each|per|of which|of whom|added|joined|new|percent"
-    r"|about|than"
-    r"|behind|first|last)\b"
+    r"\b(?:of them|of these|more|another|additional|further|each|per|of which|of whom|added|joined|new|percent|about"
+    r"|than|behind|first|last)\b"
 )
 
 
@@ -152,8 +151,7 @@ def closed_added(sentence: Sentence) -> Iterator[Finding]:
 
 _EACH = regex(
     r"\b(?:(?:an?|one|the) [a-z]+ (?:costs?|holds?|contains?|has|weighs?|seats)|costs?[^.;]{1,20}\bso (?:an?|the)"
-    r"|each|every|apiece|per [a-z]+"
-    r"|an? (?:day|week|hour|month|year|minute|piece|kilo|litre|person|head))\b"
+    r"|each|every|apiece|per [a-z]+|an? (?:day|week|hour|month|year|minute|piece|kilo|litre|person|head))\b"
 )
 _AT_PRICE = regex(
     rf"{one(COUNT)} [a-z]+s at {one(MONEY)}(?: each| apiece)? (?:c[ao]mes? to|costs?|totals?|totalled|makes?|is|was"
@@ -161,9 +159,8 @@ _AT_PRICE = regex(
     rf"|amounts? to|amounted to) {one(MONEY)}(?=[.,;)]|$| in all| in total| altogether)"
 )
 _MAKES = regex(
-    r"\b(?:total\w*|in all|altogether|giving|gives?|makes?|making|mak|cost|costs|came to|comes to|so|is"
-    r"|amount\w*|add(?:s|ed)? up|takes?|took|earn\w*|paid|pays?|contain\w*"
-    r"|holds?|raise[sd]?|brings?|worth|sum|equals?)\b"
+    r"\b(?:total\w*|in all|altogether|giving|gives?|makes?|making|mak|cost|costs|came to|comes to|so|is|amount\w*"
+    r"|add(?:s|ed)? up|takes?|took|earn\w*|paid|pays?|contain\w*|holds?|raise[sd]?|brings?|worth|sum|equals?)\b"
 )
 _NOT_PRODUCT = regex(
     r"\b(?:plus|including|shipping|tax|discount|after|before|of which|left|sold|more than|less than|average"

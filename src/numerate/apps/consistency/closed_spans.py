@@ -18,24 +18,21 @@ if TYPE_CHECKING:
 __all__ = ["FLIGHT", "closed_span"]
 
 _SPAN_CUE = regex(
-    r"\b(?:took|takes|taking|last(?:ed|s|ing)?(?: for)?|spann(?:ed|ing)|(?:period|term|total|span|journey"
-    r"|trip|stretch|duration|ride|reign|tenure|career|gap|interval) of"
-    r"|(?:after|for|following|over) an? [a-z]+ of|open for|after|i\.e\.,?|that is,?|or"
-    r"|(?:ran|runs|been [a-z]+ing|operated|served|reigned|ruled|existed|continued|lasting|in (?:use|office"
-    r"|service|operation"
+    r"\b(?:took|takes|taking|last(?:ed|s|ing)?(?: for)?|spann(?:ed|ing)|(?:period|term|total|span|journey|trip|stretch"
+    r"|duration|ride|reign|tenure|career|gap|interval) of|(?:after|for|following|over) an? [a-z]+ of|open for|after"
+    r"|i\.e\.,?|that is,?|or|(?:ran|runs|been [a-z]+ing|operated|served|reigned|ruled|existed|continued|lasting"
+    r"|in (?:use|office|service|operation"
     r"|power)) for|so [a-z ]{0,24}) (?:an? |the |a full |exactly |in )?$"
 )
 _SPAN_BEHIND = regex(
     r" (?:after (?:the|its|his|her|their|an?)|later|afterwards|apart|in all|in total|altogether|long)\b"
 )
 _NOT_SPAN = regex(
-    r"\b(?:born|died|which|who|ago|per|every|each|experience|first|last|next|another|previous|more than"
-    r"|aged?|old|older|younger|sentence\w*|prison|contract|before|earlier|delay|late|early|within"
-    r"|break|pause|interruption|notice|again|while|whereas|but|follow|warranty|minimum|maximum|least"
-    r"|extension|extended|record"
-    r"|since|additional|extra|since|remaining|average|around|some|about|months? of|weeks? of|days? of"
-    r"|hours? of"
-    r"|years? of (?!age|service|war|work))\b|;"
+    r"\b(?:born|died|which|who|ago|per|every|each|experience|first|last|next|another|previous|more than|aged?|old|older"
+    r"|younger|sentence\w*|prison|contract|before|earlier|delay|late|early|within|break|pause|interruption|notice|again"
+    r"|while|whereas|but|follow|warranty|minimum|maximum|least|extension|extended|record|since|additional|extra|since"
+    r"|remaining|average|around|some|about|months? of|weeks? of|days? of|hours? of|years? of (?!age|service|war"
+    r"|work))\b|;"
 )
 FLIGHT = regex(
     r"\b(?:flights?|flew|fly|flies|lands?|landed|takes off|took off|plane|local time|time zones?"

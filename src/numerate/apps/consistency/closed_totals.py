@@ -40,13 +40,11 @@ _TOTAL_BEHIND = regex(
 )
 _NOT_PARTS = regex(
     r"\b(?:of which|of whom|of them|of these|of those|of it|of that|among|including|includes?|included|than|compared"
-    r"|versus|vs|against|per|each|every|between|averag\w*|mean|median|respectively|until|rose|fell"
-    r"|grew|ranked|aged|times|"
-    r"more|another|further|additional|additionally|also|both|but|if|while|whereas|up from|down|from|at least|record"
-    r"|previous"
-    r"|other|others|some|several|season|career|since|ago|remaining|rest|after|before|approximately|ratio"
-    r"|out of|except|plus|minus|less|left|sold for|worth|priced|score[ds]?|beat|won|lost|led|margin|second only)\b"
-    r"|%|[×+]|\d ?[-–] ?\d| of (?:the|its|their|his|her|all) [\ue000-\ue009]"
+    r"|versus|vs|against|per|each|every|between|averag\w*|mean|median|respectively|until|rose|fell|grew|ranked|aged"
+    r"|times|more|another|further|additional|additionally|also|both|but|if|while|whereas|up from|down|from|at least"
+    r"|record|previous|other|others|some|several|season|career|since|ago|remaining|rest|after|before|approximately"
+    r"|ratio|out of|except|plus|minus|less|left|sold for|worth|priced|score[ds]?|beat|won|lost|led|margin"
+    r"|second only)\b|%|[×+]|\d ?[-–] ?\d| of (?:the|its|their|his|her|all) [\ue000-\ue009]"
 )
 _JOINED = regex(r",|\band\b|;|:|–|—")
 
@@ -85,11 +83,10 @@ def closed_total(sentence: Sentence) -> Iterator[Finding]:
 
 
 _OPPOSITES = regex(
-    r"\b(?:death|died|killed)\w*\b.*\b(?:surviv|recover)|\b(?:surviv|recover)\w*\b.*\b(?:death|died"
-    r"|killed)|\bpassed\b.*\bfailed\b"
-    r"|\bfailed\b.*\bpassed\b|\baccepted\b.*\brejected\b|\bpresent\b.*\babsent\b|\bpositive\b.*\bnegative\b"
-    r"|\bnegative\b.*\bpositive\b|\b(?:for|favou?r)\b.*\bagainst\b|\bcorrect\b.*\b(?:wrong|incorrect)\b"
-    r"|\bcompleted\b.*\bdropped out\b|\bemployed\b.*\bunemployed\b"
+    r"\b(?:death|died|killed)\w*\b.*\b(?:surviv|recover)|\b(?:surviv|recover)\w*\b.*\b(?:death|died|killed)"
+    r"|\bpassed\b.*\bfailed\b|\bfailed\b.*\bpassed\b|\baccepted\b.*\brejected\b|\bpresent\b.*\babsent\b"
+    r"|\bpositive\b.*\bnegative\b|\bnegative\b.*\bpositive\b|\b(?:for|favou?r)\b.*\bagainst\b|\bcorrect\b.*\b(?:wrong"
+    r"|incorrect)\b|\bcompleted\b.*\bdropped out\b|\bemployed\b.*\bunemployed\b"
 )
 _WHOLE_BEFORE = regex(r"\b(?:of|among|out of|from) (?:the |all |its |these |those |a total of )?$")
 
@@ -137,14 +134,12 @@ _THEREOF = regex(r",? (?:of which|of whom|of these|of those|of this|of that|ther
 _MADE_UP = regex(r"\bma[dk](?:es?|ing) up\b")
 _SHARE_WORD = regex(
     r" (?:of (?:them|these|those|the total|all|the whole)\b|(?:approval|support|turnout|success|response|pass"
-    r"|attendance"
-    r"|hit|completion|conversion|majority|accuracy|rate)\b)|[).,;:]|$| (?:were|was|had|have|are|in favou?r|voted"
-    r"|said)\b"
+    r"|attendance|hit|completion|conversion|majority|accuracy|rate)\b)|[).,;:]|$| (?:were|was|had|have|are|in favou?r"
+    r"|voted|said)\b"
 )
 _NOT_PART = regex(
-    r"\b(?:rose|fell|grew|increase\w*|decrease\w*|declin\w*|up|down|gain\w*|growth|more|less|fewer"
-    r"|than|higher|lower|per"
-    r"|each|every|while|whereas|but|interest|discount|compared|versus|against|average|respectively|another|other"
+    r"\b(?:rose|fell|grew|increase\w*|decrease\w*|declin\w*|up|down|gain\w*|growth|more|less|fewer|than|higher|lower"
+    r"|per|each|every|while|whereas|but|interest|discount|compared|versus|against|average|respectively|another|other"
     r"|additional|previous\w*|forecast|expected|target|since|stake|least|nearly|almost|roughly|doubl\w*|halv\w*|needed"
     r"|required|another|aged?|confidence|last|first|only|counted|leads?|and (?:[a-z]+ )?[\ue002])\b|;"
 )
@@ -197,18 +192,14 @@ def _is_fraction(quantity: Quantity) -> bool:
 
 
 _SHARE_BEFORE = regex(
-    r"(?:\b(?:or|i\.e\.,?|that is,?|covering|covers|covered|meeting|met|supplying|representing|equal to"
-    r"|equivalent to|a share of|making up|represents?"
-    r"|represented|accounts? for|accounted for|made up|makes up|is|was|equals)|,|\() $"
+    r"(?:\b(?:or|i\.e\.,?|that is,?|covering|covers|covered|meeting|met|supplying|representing|equal to|equivalent to"
+    r"|a share of|making up|represents?|represented|accounts? for|accounted for|made up|makes up|is|was|equals)|,|\() $"
 )
 _NOT_SHARE = regex(
-    r"\b(?:rose|fell|grew|increase\w*|decrease\w*|declin\w*|up|down|gain\w*|lost|growth|more|less"
-    r"|fewer|than|higher|lower|per"
-    r"|each|every|while|whereas|but|of which|of whom|of them|interest|yield|discount|off|tax|compared|versus"
-    r"|against|average"
-    r"|respectively|margin|another|other|additional|previous\w*|forecast|expected|target|since|turnout"
-    r"|stake|raised?|cut"
-    r"|including|national\w*|world\w*|global\w*|only|under|aged?|years?|least|nearly|almost|roughly"
+    r"\b(?:rose|fell|grew|increase\w*|decrease\w*|declin\w*|up|down|gain\w*|lost|growth|more|less|fewer|than|higher"
+    r"|lower|per|each|every|while|whereas|but|of which|of whom|of them|interest|yield|discount|off|tax|compared|versus"
+    r"|against|average|respectively|margin|another|other|additional|previous\w*|forecast|expected|target|since|turnout"
+    r"|stake|raised?|cut|including|national\w*|world\w*|global\w*|only|under|aged?|years?|least|nearly|almost|roughly"
     r"|doubl\w*|halv\w*|wom[ae]n|m[ae]n|male|female)\b|;"
 )
 

@@ -31,12 +31,10 @@ _ONE_BEHIND = regex(
 )
 _GROUPS = regex(r"^ [a-z'’-]*(?:s|pieces|servings|doses|people|children)(?: [a-z'’-]+)? of (?:an? |the )?$")
 _ALL_BEFORE = regex(
-    r"\b(?:total\w*|add(?:s|ed|ing)? up|in all|altogether|comes? to|came to|makes?|making|made|giving|gives?"
-    r"|amount\w*|cost\w*|is|was|are|were|or"
-    r"|so|thus|hence|i\.e\.,?|that is,?|for|paid|pays?|pay|earn\w*|earning|worth|uses?|used|using|needs?"
-    r"|requires?|holds?"
-    r"|from|dose of|sum of|capacity of|length of|weigh\w*|spent|spends?|receiv\w+|raised?|yield\w*|produc\w+|contain\w*"
-    r"|deliver\w*|supply|supplies|bill of|company|them|us|him|her|of)"
+    r"\b(?:total\w*|add(?:s|ed|ing)? up|in all|altogether|comes? to|came to|makes?|making|made|giving|gives?|amount\w*"
+    r"|cost\w*|is|was|are|were|or|so|thus|hence|i\.e\.,?|that is,?|for|paid|pays?|pay|earn\w*|earning|worth|uses?|used"
+    r"|using|needs?|requires?|holds?|from|dose of|sum of|capacity of|length of|weigh\w*|spent|spends?|receiv\w+|raised?"
+    r"|yield\w*|produc\w+|contain\w*|deliver\w*|supply|supplies|bill of|company|them|us|him|her|of)"
     r" (?:(?:an?|the|some|up|to|us|you|it|about|exactly|only|just|daily|total|[a-z]+ dose) ){0,3}(?:of )?$"
     r"|[:=(] ?$|, (?:an? )?$"
 )
@@ -52,9 +50,8 @@ _AND = regex(r"\band\b(?! (?:paid|cost|made|came|used|needed|earned|raised|recei
 _SHARED_OUT = regex(r"\b(?:equally|evenly|divided|shared|split|distributed)\b")
 _SQUARES = {"m²": "m^2", "m2": "m^2", "m³": "m^3", "m3": "m^3"}
 _HARD = regex(
-    r"\b(?:plus|includ\w+|shipping|tax|vat|discount|of which|than|extra|additional|another|further|save[sd]?|net"
-    r"|bonus|left"
-    r"|remain\w*|averag\w*|sold for|instead|before)\b|%"
+    r"\b(?:plus|includ\w+|shipping|tax|vat|discount|of which|than|extra|additional|another|further|save[sd]?|net|bonus"
+    r"|left|remain\w*|averag\w*|sold for|instead|before)\b|%"
 )
 _LEAST = 2
 
@@ -116,8 +113,7 @@ def counted_products(sentence: Sentence) -> Iterator[Finding]:
 
 _EACH_IS = regex(
     r"\b(?:each|every|one|an?|per)(?: [a-z'’-]+)? (?P<noun>[a-z'’-]+) (?:is|was|are|costs?|weighs?|holds?|has"
-    r"|measures?|takes?"
-    r"|contains?|covers?|seats?|needs?|of|at|lasts?|uses?)(?: (?:an?|about|only))? $"
+    r"|measures?|takes?|contains?|covers?|seats?|needs?|of|at|lasts?|uses?)(?: (?:an?|about|only))? $"
 )
 
 

@@ -47,19 +47,16 @@ _BEGIN = regex(
 )
 _END = regex(
     r"\b(?:clos(?:e|es|ed|ing)|ends?|ended|ending|until|till|through|check(?:ing|ed)?[ -]out|returns?|returned"
-    r"|returning"
-    r"|expires?|expired|expiry|discharged?|deadline|finish\w*|conclud\w+|completed|died|inbound|due(?: back)?|drop-off"
-    r"|harvested|moved out|end date|back on|leave on|terminat\w+|lapse[sd]?|accepted on|published|released"
-    r"|report(?:s|ed)"
-    r"|results?|delivered|replied|answered|granted|approved|resigned|retire[sd]?|divorced|scrapped|dissolved|payable"
-    r"|paid|reached|arrived|acquitted|sentenced|home|landed|docked)\b",
+    r"|returning|expires?|expired|expiry|discharged?|deadline|finish\w*|conclud\w+|completed|died|inbound|due(?: back)?"
+    r"|drop-off|harvested|moved out|end date|back on|leave on|terminat\w+|lapse[sd]?|accepted on|published|released"
+    r"|report(?:s|ed)|results?|delivered|replied|answered|granted|approved|resigned|retire[sd]?|divorced|scrapped"
+    r"|dissolved|payable|paid|reached|arrived|acquitted|sentenced|home|landed|docked)\b",
     re.IGNORECASE,
 )
 _NOT_ORDER = regex(
-    r"\b(?:previous|last year|earlier|before|after|originally|postponed|moved|rescheduled"
-    r"|brought forward|instead|following|extended|since|already"
-    r"|unlike|amended|revised|replac\w+|back to|second|again|re-?opened|another|next|financial|other"
-    r"|prior|as of|compared|restated|reviewed)\b",
+    r"\b(?:previous|last year|earlier|before|after|originally|postponed|moved|rescheduled|brought forward|instead"
+    r"|following|extended|since|already|unlike|amended|revised|replac\w+|back to|second|again|re-?opened|another|next"
+    r"|financial|other|prior|as of|compared|restated|reviewed)\b",
     re.IGNORECASE,
 )
 

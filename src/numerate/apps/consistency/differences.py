@@ -39,8 +39,7 @@ __all__ = ["Differences"]
 
 _MARGINS = ("point", "margin", "lead", "majority", " by ", "goal", "run", "vote", "difference", "advantage", "deficit")
 _OTHER_TIME = regex(
-    r"\b(?:break|lunch|pause|stop|delay|interval|late|early|before|ago|within|first|every|notice|per|local"
-    r"|flight|flew"
+    r"\b(?:break|lunch|pause|stop|delay|interval|late|early|before|ago|within|first|every|notice|per|local|flight|flew"
     r"|walk|extra|additional|more|another|only|each)\b"
 )
 _SPAN_WORD = regex(
@@ -49,31 +48,16 @@ _SPAN_WORD = regex(
 )
 _HALF_DAY = regex(r"[ap]\.?m", re.IGNORECASE)
 _SPANS = (
-    " year",
-    " month",
-    " day",
-    " week",
-    " hour",
-    " minute",
-    " decade",
-    " centur",
-    "-year",
-    "aged",
-    "age ",
-    "born",
-    "died",
-    "turn",
-    "founded",
-    "established",
-)
+    " year", " month", " day", " week", " hour", " minute", " decade", " centur", "-year", "aged", "age ", "born",
+    "died", "turn", "founded", "established",
+)  # fmt: skip
 _NEXT_DAY = regex(r" (?:on )?(?:the )?(?:next|following|same) (?:morning|day|afternoon|evening|night)\b")
 _SAME_ZONE = regex(
     r"\b(?:no|without an?|without|same)(?: change of| change in)? time[ -](?:zones?|change|difference)\b"
 )
 _OTHER_CLOCK = regex(
     r"\bhours? (?:ahead|behind|forward|back)\b|\blocal time\b|\bclocks? (?:go|went|are|is|change[sd]?|were)\b"
-    r"|\btime difference\b"
-    r"|\b[a-z]+(?:ian|ish|ese|eek|ern) time\b"
+    r"|\btime difference\b|\b[a-z]+(?:ian|ish|ese|eek|ern) time\b"
 )
 _YEAR_DAYS = 365.2425
 

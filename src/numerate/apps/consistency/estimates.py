@@ -27,9 +27,8 @@ _KIND = (
 _IS = r"(?:,|:| ?=|;| was| is| of| from| between| ranging from|\))* ?[(\[{]? ?"
 _CI = regex(rf"{_X}(?:(?: [a-z-]+){{1,2}}(?= [(\[]))? ?[;,:]? ?[(\[{{]? ?{_LEVEL}{_KIND}{_IS}{_A}{_TO}{_B}")
 _RATIO = (
-    r"(?:hazard ratio|odds ratio|risk ratio|rate ratio|relative risk|prevalence ratio"
-    r"|incidence rate ratio|mean difference"
-    r"|risk difference|a?hr|a?or|a?rr|irr|smd|md|wmd|β|beta|effect size|slope|coefficient)s?"
+    r"(?:hazard ratio|odds ratio|risk ratio|rate ratio|relative risk|prevalence ratio|incidence rate ratio"
+    r"|mean difference|risk difference|a?hr|a?or|a?rr|irr|smd|md|wmd|β|beta|effect size|slope|coefficient)s?"
 )
 _NAMED = regex(
     rf"\b{_RATIO}(?: \([a-z]+\))?(?: (?:of|was|is|for [a-z ]{{1,30}}?(?:was|of))|,|:"
@@ -74,36 +73,10 @@ _LIMITS = regex(
 _PAGE_RANGE = regex(r"\d(?:[–—-]{1,2}| to )[1-9]")
 """What a match of `_PAGES` has in it."""
 ESTIMATE_CUES = (
-    "CI",
-    "CrI",
-    "eep ",
-    "kept ",
-    "aintain",
-    " set ",
-    "[",
-    " OR ",
-    " HR ",
-    " RR ",
-    "nterval",
-    "ratio",
-    "IQR",
-    "(HR",
-    "(OR",
-    "(RR",
-    "edian",
-    "ean ",
-    "pp",
-    "ages",
-    "age ",
-    "):",
-    "), ",
-    "±",
-    "+/-",
-    "plus or minus",
-    " range",
-    " limit",
+    "CI", "CrI", "eep ", "kept ", "aintain", " set ", "[", " OR ", " HR ", " RR ", "nterval", "ratio", "IQR", "(HR",
+    "(OR", "(RR", "edian", "ean ", "pp", "ages", "age ", "):", "), ", "±", "+/-", "plus or minus", " range", " limit",
     "UI",
-)
+)  # fmt: skip
 
 
 def may_have_estimate(sentence: Sentence) -> bool:

@@ -28,9 +28,8 @@ _LEFT_OUT_BEFORE = regex(
 )
 _LEFT_OUT_BEHIND = regex(
     r"\b(?:left (?:out|aside)|excluded|omitted|ignored|disregarded|discarded|set aside|struck (?:out|off)|thrown out"
-    r"|(?:was|were|been|be|is|are) (?:dropped|removed|rejected|withdrawn)"
-    r"|(?:not|n[o'’]t|never|nor)\b(?: yet| been| be)? (?:count(?:ed)?|includ(?:e|ed)|us(?:e|ed)|considered|in the|part"
-    r"|shown|take[n]?)\b)"
+    r"|(?:was|were|been|be|is|are) (?:dropped|removed|rejected|withdrawn)|(?:not|n[o'’]t|never|nor)\b(?: yet| been"
+    r"| be)? (?:count(?:ed)?|includ(?:e|ed)|us(?:e|ed)|considered|in the|part|shown|take[n]?)\b)"
 )
 _TRIMMED = regex(
     r"\b(?:highest|lowest|best|worst|top|bottom|extremes?|outliers?|largest|smallest|first|last)\b[^.;]{0,40}?"
@@ -259,14 +258,10 @@ def _is_another(claim: _Claim) -> bool:
 
 
 _EXCUSES = {
-    "repeated": (_is_another,),
-    "average": (_mean_without,),
-    "range": (_outside_range,),
-    "sum": (_gap_left_out, _bound),
-    "product": (_other_factors, _special_price),
-    "difference": (_swing, _bound, _part_of_sum),
+    "repeated": (_is_another,), "average": (_mean_without,), "range": (_outside_range,), "sum": (_gap_left_out, _bound),
+    "product": (_other_factors, _special_price), "difference": (_swing, _bound, _part_of_sum),
     "percent": (_swing, _part_of_sum),
-}
+}  # fmt: skip
 
 
 def _is_counted_otherwise(finding: Finding, text: str) -> bool:

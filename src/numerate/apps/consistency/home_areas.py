@@ -20,11 +20,9 @@ __all__ = ["home_areas"]
 _CUES = ("flat", "partment", "tudio", "room", "itchen", "alcony", "ungalow", "office", "garage", "terrace", "carpet")
 _HOME = regex(
     r"\b(?:(?:room|bedroom|furnished|bright|this|our|their|his|her|my|the|an?|rented|top|floor|new|modern|spacious"
-    r"|small|sunny|quiet|cosy|student|council) flat(?= (?:on|with|in|of|for|has|is|measures|near|at|we|to)\b"
-    r"|[,:(])|apartment"
-    r"|(?:bed|living |bath|dining |class|meeting |guest |hotel )room|kitchen|balcony|bungalow|office space"
-    r"|studio flat"
-    r"|roof terrace|garage)\b"
+    r"|small|sunny|quiet|cosy|student|council) flat(?= (?:on|with|in|of|for|has|is|measures|near|at|we|to)\b|[,:(])"
+    r"|apartment|(?:bed|living |bath|dining |class|meeting |guest |hotel )room|kitchen|balcony|bungalow|office space"
+    r"|studio flat|roof terrace|garage)\b"
 )
 _Q = slot("q", UNIT)
 _PLACE = regex(

@@ -6,7 +6,7 @@ import datetime
 import re
 from typing import TYPE_CHECKING
 
-from numerate.apps.consistency.base import Rule, rules
+from numerate.apps.consistency.base import Rule, finding_in_cell, rules
 from numerate.apps.consistency.calendar_words import DATE, MONTH, day_exists, days_in_month, month_number, read_date
 from numerate.apps.consistency.date_claims import date_claims
 from numerate.apps.consistency.patterns import regex
@@ -23,19 +23,9 @@ if TYPE_CHECKING:
 __all__ = ["ImpossibleDate", "impossible_cell"]
 
 _MONTHS = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
     "December",
-]
+]  # fmt: skip
 _ISO = regex(r"(?<![\w./:-])([12]\d{3})-(\d{2})-(\d{2})(?![\w/-]|\.\d)")
 _NUMERIC = regex(r"\d[-/.]\d{1,2}[-/.]\d")
 _CODE = regex(
@@ -136,7 +126,6 @@ class ImpossibleDate(Rule):
     def table(self, document: Document, table: Any) -> Iterable[Finding]:
         """Looks at columns in which most cells are dates or times that exist."""
         for index, cells in table.text_columns():
-            key = str(document.header[index])
             wrong = [(row, impossible_cell(cell)) for row, cell in cells if impossible_cell(cell)]
             if not wrong or len(wrong) > max(1, len(cells) // 10):
                 continue
@@ -144,13 +133,8 @@ class ImpossibleDate(Rule):
             if dated < 0.6 * len(cells):
                 continue
             for row, reason in wrong:
-                cell = str(document.rows[row][index])
-                yield Finding(
-                    rule="date",
-                    message=f"{cell.strip()}: {reason}.",
-                    written=cell.strip(),
-                    cell=(row + document.first_row, index),
-                    key=key,
+                yield finding_in_cell(
+                    "date", document, row, index, f"{str(document.rows[row][index]).strip()}: {reason}."
                 )
 
 

@@ -42,8 +42,7 @@ _VERB = regex(
     r"^(?: (?:breaks?|broke|splits?|falls?|divides?|went|goes) (?:down )?(?:into|as|between|among|to) $)|"
     r"^ ?\((?:[a-z'’-]+ ){0,3}$|"
     r"^(?: [a-z'’-]+){1,12}?(?: [–—-]|:|;|,| \(|,? (?:namely|i\.e\.,?|that is,?|made up of|consisting of"
-    r"|comprising|with"
-    r"|composed of|split into|divided into|broken down into))(?: (?:the|an?|into|of|as"
+    r"|comprising|with|composed of|split into|divided into|broken down into))(?: (?:the|an?|into|of|as"
     r"|follows:))* ?(?:[a-z'’-]+ ){0,4}$"
 )
 _DOWN = regex(r"^ (?:breaks?|broke|splits?|falls?|divides?) (?:down )?(?:into|as|between|among)\b")
@@ -54,9 +53,8 @@ _AFTER = regex(
     r"|were|are|was|is|had|have|did|went|came|live|work|chose|voted|said|will)\b|(?P<noun>[a-z'’-]+))"
 )
 _OVERLAP = regex(
-    r"\b(?:had|have|has|having|speak\w*|spoke|owns|owned|lik\w*|play\w*|stud\w*|report\w*|us(?:e|ed|es|ing)"
-    r"|experienced|kn[eo]w"
-    r"|visited|read|suffered|complained|mentioned|said|cited|drank|watched|showed|received|contain\w*|with"
+    r"\b(?:had|have|has|having|speak\w*|spoke|owns|owned|lik\w*|play\w*|stud\w*|report\w*|us(?:e|ed|es|ing)|experienced"
+    r"|kn[eo]w|visited|read|suffered|complained|mentioned|said|cited|drank|watched|showed|received|contain\w*|with"
     r"|goals?|assists?)\b"
 )
 _OPPOSITES = (

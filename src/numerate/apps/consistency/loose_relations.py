@@ -24,24 +24,19 @@ __all__ = ["loose_percent"]
 
 LEAST_PLAIN = 8
 _CHANGED = regex(
-    r"\b(?:increas|decreas|ris[ei]|rose|grew|grow|fell|fall|drop|declin|up\b|down\b|more\b|less\b"
-    r"|fewer|higher|lower|above"
-    r"|below|cut\b|cutting|rais|gain|lost\b|los[se]|reduc|discount|jump|climb|slip|slid|surg|soar"
-    r"|plung|shr[aiu]nk|expand"
-    r"|improv|cheap|than\b|sav(?:e|ed|ing)|dearer|mark|lower|over the|exceed|swell|doubl|widen|shorten|slow|fast"
-    r"|trim|slash"
-    r"|went|compar|from\b.*\bto\b|to\b.*\bfrom\b|vat\b|tax\b|tip\b|fee\b|commission|interest\b|surcharge|deposit"
-    r"|off\b|instead\b|used to)"
+    r"\b(?:increas|decreas|ris[ei]|rose|grew|grow|fell|fall|drop|declin|up\b|down\b|more\b|less\b|fewer|higher|lower"
+    r"|above|below|cut\b|cutting|rais|gain|lost\b|los[se]|reduc|discount|jump|climb|slip|slid|surg|soar|plung"
+    r"|shr[aiu]nk|expand|improv|cheap|than\b|sav(?:e|ed|ing)|dearer|mark|lower|over the|exceed|swell|doubl|widen"
+    r"|shorten|slow|fast|trim|slash|went|compar|from\b.*\bto\b|to\b.*\bfrom\b|vat\b|tax\b|tip\b|fee\b|commission"
+    r"|interest\b|surcharge|deposit|off\b|instead\b|used to)"
 )
 _NOT_PERCENT = regex(
-    r"\b(?:but|while|whereas|although|points?|stake|owned|split|tariff|respectively|per|each|every"
-    r"|annual\w*|average|compound\w*"
-    r"|another|further|twice|since|first|second|previous record|record|wages?|pct bid|bid|offered|extra"
-    r"|additional|both|forecast"
-    r"|target|confidence|ci|threshold|level|significan\w*|accuracy|top-\w*|alcohol|aged?|versus|vs"
-    r"|excluding|same-store|organic"
-    r"|comparable|year-to-date|majority|winning|rival|at least|accuracy|yields?|coupon|bonds?|notes|maturity|poll|error"
-    r"|seats?|interest in|holding|diluted|because|after which|then|if|would|could|ago)\b|;|\ue004.*/"
+    r"\b(?:but|while|whereas|although|points?|stake|owned|split|tariff|respectively|per|each|every|annual\w*|average"
+    r"|compound\w*|another|further|twice|since|first|second|previous record|record|wages?|pct bid|bid|offered|extra"
+    r"|additional|both|forecast|target|confidence|ci|threshold|level|significan\w*|accuracy|top-\w*|alcohol|aged?"
+    r"|versus|vs|excluding|same-store|organic|comparable|year-to-date|majority|winning|rival|at least|accuracy|yields?"
+    r"|coupon|bonds?|notes|maturity|poll|error|seats?|interest in|holding|diluted|because|after which|then|if|would"
+    r"|could|ago)\b|;|\ue004.*/"
 )
 _TWO_THINGS = regex(r"\band (?:[a-z]+ )?(?:cut|raised?|increased?|reduced?|will|invest|has|have|had|is|was|plans?)\b")
 
@@ -49,16 +44,14 @@ _TWO_THINGS = regex(r"\band (?:[a-z]+ )?(?:cut|raised?|increased?|reduced?|will|
 _APART_BEFORE = regex(r"\b(?:and|with|plus|as well as)(?: [a-z'’-]+){0,4} $")
 """`9 of 12 penalties and 85 % of her tackles`"""
 _APART_BEHIND = regex(
-    r" of (?!(?:them|these|those|all|the total|the whole|the (?:[a-z]+ )?(?:vote|group|sample|total|population"
-    r"|budget|sum|price))\b)"
-    r"(?!(?:the |its |all |their )?[\d$€£])|, with\b| (?:of|from) (?:his|her|their|its|other)\b"
+    r" of (?!(?:them|these|those|all|the total|the whole|the (?:[a-z]+ )?(?:vote|group|sample|total|population|budget"
+    r"|sum|price))\b)(?!(?:the |its |all |their )?[\d$€£])|, with\b| (?:of|from) (?:his|her|their|its|other)\b"
 )
 
 
 _COMPARED = regex(
     r" (?:(?P<up>up on|higher than|above|more than|over|larger than|greater than|better than)|down on|lower than"
-    r"|below|less than"
-    r"|fewer than|smaller than|under|short of)\b"
+    r"|below|less than|fewer than|smaller than|under|short of)\b"
 )
 _FEWER = regex(r" (?:fewer|less|lower|cheaper|smaller|shorter|lighter|more|higher|larger|longer|heavier|dearer)\b")
 

@@ -26,11 +26,9 @@ __all__ = ["margins"]
 
 _D = slot("d", VALUE)
 _NOUN = (
-    r"(?:margin|majority|lead|gap|difference|clearance|spread|shortfall|surplus|deficit|advantage|head start"
-    r"|overspend"
-    r"|underspend|excess|discrepancy|play|allowance|overlap|saving|savings|profit|loss|height gain"
-    r"|vertical drop|drop|ascent|height difference|rise in height|vertical rise"
-    r"|winning margin|victory margin)"
+    r"(?:margin|majority|lead|gap|difference|clearance|spread|shortfall|surplus|deficit|advantage|head start|overspend"
+    r"|underspend|excess|discrepancy|play|allowance|overlap|saving|savings|profit|loss|height gain|vertical drop|drop"
+    r"|ascent|height difference|rise in height|vertical rise|winning margin|victory margin)"
 )
 _IS = r"(?: (?:is|was|of|being|equals|amounts to|amounted to|comes to|came to|works out at|stood at|stands at)|:)"
 _JUST = r"(?: (?:just|only|exactly|a mere|a|an|the|precisely|thus|therefore|then|now))*"
@@ -78,35 +76,10 @@ _FINAL = regex(
     rf"|is))+{_JUST} {slot('e', COUNT)}(?: (?:points|goals|runs))?(?=[.,;]|$| )"
 )
 _CUES = (
-    "margin",
-    "majorit",
-    " lead",
-    " led ",
-    " gap",
-    "ifference",
-    "clearance",
-    "spread",
-    "shortfall",
-    "surplus",
-    "deficit",
-    "dvantage",
-    " by ",
-    "ahead",
-    "behind",
-    "clear",
-    "short",
-    "excess",
-    "ascent",
-    "saving",
-    "profit",
-    "loss",
-    " play",
-    "-point ",
-    "-goal ",
-    "-run ",
-    "drop",
-    "gain",
-)
+    "margin", "majorit", " lead", " led ", " gap", "ifference", "clearance", "spread", "shortfall", "surplus",
+    "deficit", "dvantage", " by ", "ahead", "behind", "clear", "short", "excess", "ascent", "saving", "profit", "loss",
+    " play", "-point ", "-goal ", "-run ", "drop", "gain",
+)  # fmt: skip
 _CLAIM_CUES = stems(
     "margin majority lead gap difference clearance spread shortfall surplus deficit advantage head overspend "
     "underspend excess discrepancy play allowance overlap saving profit loss gain drop ascent rise won_ win_ wins_ "
@@ -114,12 +87,10 @@ _CLAIM_CUES = stems(
 )
 """What a match of one of the claims has in it."""
 _OPEN = regex(
-    r"\b(?:per cent of|each|per|averag\w*|half-time|halftime|quarter|previous\w*|last year"
-    r"|year earlier|earlier|record|on average|odds"
-    r"|interval|respectively|as many as|as much as|at least|up to (?=[\ue000-\ue009])"
-    r"|more than|total of \S+ (?:and|plus)"
-    r"|plus|rose|fell|increas\w*"
-    r"|decreas\w*|declin\w*|grew|gross|operating|net|tax|ebitda|share|minutes? (?:to go|left)|remaining)\b"
+    r"\b(?:per cent of|each|per|averag\w*|half-time|halftime|quarter|previous\w*|last year|year earlier|earlier|record"
+    r"|on average|odds|interval|respectively|as many as|as much as|at least|up to (?=[\ue000-\ue009])|more than"
+    r"|total of \S+ (?:and|plus)|plus|rose|fell|increas\w*|decreas\w*|declin\w*|grew|gross|operating|net|tax|ebitda"
+    r"|share|minutes? (?:to go|left)|remaining)\b"
 )
 _IF = regex(r"\b(?:when|if|once|until|unless|should|must|may|might|would|could|can|whenever|where|allow\w*|need\w*)\b")
 _BETWEEN_TWO = regex(

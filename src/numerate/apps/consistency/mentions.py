@@ -66,51 +66,17 @@ _COUNTED = regex(
 )
 _SIZED = regex(rf"\b(?:the|its|this) {slot('q', MONEY)} (?P<noun>[a-z]{{3,}})\b")
 NOUNS = {
-    "covers": "area",
-    "covered": "area",
-    "weighs": "weight",
-    "weighed": "weight",
-    "employs": "workforce",
-    "employed": "workforce",
-    "employees": "workforce",
-    "workers": "workforce",
-    "staff": "workforce",
-    "residents": "population",
-    "inhabitants": "population",
-    "is home to": "population",
-    "was home to": "population",
-    "people": "population",
-    "seats": "capacity",
-    "holds": "capacity",
-    "holds back": "capacity",
-    "accommodates": "capacity",
-    "can seat": "capacity",
-    "seated": "capacity",
-    "seat": "capacity",
-    "spectators": "capacity",
-    "lasts": "duration",
-    "lasted": "duration",
-    "founding": "founded",
-    "foundation": "founded",
-    "inauguration": "opened",
-    "completion": "completed",
-    "opening": "opened",
-    "establishment": "established",
-    "incorporation": "incorporated",
-    "birth": "born",
-    "across": "diameter",
-    "tallest": "height",
-    "highest": "height",
-    "longest": "length",
-    "deepest": "depth",
-    "widest": "width",
-    "heaviest": "weight",
-    "tall": "height",
-    "high": "height",
-    "long": "length",
-    "wide": "width",
-    "deep": "depth",
-}
+    "covers": "area", "covered": "area", "weighs": "weight", "weighed": "weight", "employs": "workforce",
+    "employed": "workforce", "employees": "workforce", "workers": "workforce", "staff": "workforce",
+    "residents": "population", "inhabitants": "population", "is home to": "population", "was home to": "population",
+    "people": "population", "seats": "capacity", "holds": "capacity", "holds back": "capacity",
+    "accommodates": "capacity", "can seat": "capacity", "seated": "capacity", "seat": "capacity",
+    "spectators": "capacity", "lasts": "duration", "lasted": "duration", "founding": "founded", "foundation": "founded",
+    "inauguration": "opened", "completion": "completed", "opening": "opened", "establishment": "established",
+    "incorporation": "incorporated", "birth": "born", "across": "diameter", "tallest": "height", "highest": "height",
+    "longest": "length", "deepest": "depth", "widest": "width", "heaviest": "weight", "tall": "height",
+    "high": "height", "long": "length", "wide": "width", "deep": "depth",
+}  # fmt: skip
 _ARTICLES = regex(
     r"^(?:the|an?|its|his|her|their|with|at|over|this|that|and|has|had|for|of|in|by|to|from|was|is|were) "
 )
@@ -246,18 +212,9 @@ def mentions_of(sentence: Sentence, index: int) -> Iterator[Mention]:
                 )
                 thing = match["thing"] if pattern is _ADJECTIVE_BEFORE else None
                 yield Mention(
-                    key,
-                    quantity,
-                    index,
-                    when,
-                    contrast,
-                    strict,
-                    other,
-                    elsewhere,
-                    thing,
-                    skeleton,
+                    key, quantity, index, when, contrast, strict, other, elsewhere, thing, skeleton,
                     pattern in _PREDICATES,
-                )
+                )  # fmt: skip
 
 
 def _key(noun: str) -> str:

@@ -48,18 +48,15 @@ _OTHERS = regex(
 )
 _RATED = regex(
     r"\b(?P<key>(?:rated|nominal|design|working|permitted|operating|gross|breaking|supply|test|nameplate"
-    r"|usable|safe|service|set"
-    r"|floor|payload|axle|installed|maximum permitted|specified)"
-    r" (?:load|power|voltage|pressure|capacity|speed|flow|current|temperature|weight|mass|area|strength"
-    r"|thickness|torque|life|output|limit))"
+    r"|usable|safe|service|set|floor|payload|axle|installed|maximum permitted|specified) (?:load|power|voltage|pressure"
+    r"|capacity|speed|flow|current|temperature|weight|mass|area|strength|thickness|torque|life|output|limit))"
     rf"(?: of [a-z' ]{{3,30}})?(?: (?:of|is|was|being|shall be|must be|will be|equals)|:)+ {slot('q', UNIT)}"
 )
 _UNIVERSAL = regex(r"\b(?:each|every|all|any)\b")
 _CHANGED = regex(
-    r"\b(?:increas\w*|reduc\w*|rais\w*|lower\w*|former\w*|previous\w*|other|another|second|third|instead|old"
-    r"|new|except|than"
-    r"|minimum|if|from|replac\w*|type|model|variant|version|whereas|while|respectively|option\w*|larger"
-    r"|smaller|spare)\b"
+    r"\b(?:increas\w*|reduc\w*|rais\w*|lower\w*|former\w*|previous\w*|other|another|second|third|instead|old|new|except"
+    r"|than|minimum|if|from|replac\w*|type|model|variant|version|whereas|while|respectively|option\w*|larger|smaller"
+    r"|spare)\b"
 )
 
 _ALL_OF = regex(

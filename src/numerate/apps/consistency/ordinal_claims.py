@@ -168,8 +168,7 @@ def _of_fewer(sentence: Sentence) -> Iterator[Finding]:
         ):
             continue
         if re.match(
-            r" (?:january|february|march|april|may|june|july|august|september|october|november|december"
-            r"|percent|per)\b",
+            r" (?:january|february|march|april|may|june|july|august|september|october|november|december|percent|per)\b",
             match["behind"],
         ):
             continue

@@ -35,9 +35,8 @@ _MORE = regex(r"\b(?:more|higher|above|less|fewer|lower|below)\b")
 _POINTS = regex(r"^[ -](?:percentage[ -])?points?\b|^ (?:basis points|bps?)\b|^ ?pp\b|^ p\.p\.")
 _BASIS = regex(r"^ (?:basis points|bps?)\b")
 _THEN_NOW = regex(
-    r"\b(?:now|today|this (?:year|month|season|week|autumn|summer|winter|spring|quarter)|currently|to"
-    r"|at|stands?|reached|against|from|compared|than|after|was|were|then|last|year|ago|before|earlier"
-    r"|previous\w*|in)\b"
+    r"\b(?:now|today|this (?:year|month|season|week|autumn|summer|winter|spring|quarter)|currently|to|at|stands?"
+    r"|reached|against|from|compared|than|after|was|were|then|last|year|ago|before|earlier|previous\w*|in)\b"
 )
 _NOW = regex(r"\b(?:now|today|these days|this (?:year|month|season|week|summer|winter|autumn|spring))\b")
 _LEVEL = regex(
@@ -53,10 +52,9 @@ _BACK = regex(
     r"|growth|loss))\b"
 )
 _NOT_CHANGE = regex(
-    r" (?:(?:above|below|over|under|higher|lower|more|less)(?: than)? (?:the |an? )?(?:national|average|mean"
-    r"|usual|normal|county"
-    r"|industry|regional|global|eu|world|state|long-term|target|market)\b)| (?:of (?:the|all|them|those|its"
-    r"|patients|people)|an? (?:year|month|week|day)|per|annually|each|twice|are|were)\b"
+    r" (?:(?:above|below|over|under|higher|lower|more|less)(?: than)? (?:the |an? )?(?:national|average|mean|usual"
+    r"|normal|county|industry|regional|global|eu|world|state|long-term|target|market)\b)| (?:of (?:the|all|them|those"
+    r"|its|patients|people)|an? (?:year|month|week|day)|per|annually|each|twice|are|were)\b"
 )
 
 

@@ -38,23 +38,21 @@ _NOUN = (
 _IS = r"(?: (?:of|is|was|being|equals|amount(?:s|ed) to|comes? to|came to|stands at|stood at|works out at|in)|:|,)"
 _LEAD = regex(
     rf"\b{_NOUN}(?: (?:between|in|of|over) (?:the |that |this )?[a-z' -]{{2,30}}?)?{_IS}"
-    r"(?: (?:just|only|exactly|precisely|a|an|the|some|no less than|all of))* ?[$€£]?$"
-    r"|\b(?:won|lost|losing|winning|beaten|beat|missed|missing|exceed\w*|overshot|undercut\w*|fell|fallen|falling|rose"
-    r"|risen|rising|dropped|dropping|grew|grown|shrank|shrunk|climb(?:ed|ing|s)?|descend\w*|sank|gained|gaining|gains"
-    r"|lose[s]?|went (?:up|down)|differ(?:s|ed|ing)?|increased|decreased|improved|ahead|behind|short|extended|raised"
-    r"|lowered|cut|saved?|saving|saves|put on|shed|swollen|advanced|slipped|narrowed|widened)"
-    r"(?: (?:by|the|it|them|a|an|another|him|her|us|fully|just|only|exactly|some|further|altitude|weight|of))*"
-    r" ?[$€£]?$"
+    r"(?: (?:just|only|exactly|precisely|a|an|the|some|no less than|all of))* ?[$€£]?$|\b(?:won|lost|losing|winning"
+    r"|beaten|beat|missed|missing|exceed\w*|overshot|undercut\w*|fell|fallen|falling|rose|risen|rising|dropped|dropping"
+    r"|grew|grown|shrank|shrunk|climb(?:ed|ing|s)?|descend\w*|sank|gained|gaining|gains|lose[s]?|went (?:up|down)"
+    r"|differ(?:s|ed|ing)?|increased|decreased|improved|ahead|behind|short|extended|raised|lowered|cut|saved?|saving"
+    r"|saves|put on|shed|swollen|advanced|slipped|narrowed|widened)(?: (?:by|the|it|them|a|an|another|him|her|us|fully"
+    r"|just|only|exactly|some|further|altitude|weight|of))* ?[$€£]?$"
 )
 _TAIL = regex(
     r"['’]?(?:[ -](?:[a-z'’-]+)){0,2}?[ -](?:more|less|fewer|extra|longer|shorter|higher|lower|heavier|lighter"
-    r"|older|younger"
-    r"|taller|smaller|larger|bigger|warmer|colder|cooler|hotter|cheaper|dearer|faster|slower|deeper|shallower|wider"
-    r"|narrower|better|worse|ahead|behind|apart|adrift|later|earlier|between (?:them|the two|these|those)|junior|senior"
-    r"|better off|worse off|lost|gained|saved|shed|down|up|increase|decrease|drop|fall|rise|gap|difference|lead|margin"
-    r"|deficit|surplus|shortfall|reduction|gain|loss|climb|ascent|descent|improvement|added|missing|separate[sd]?"
-    r"|gone|further|too (?:much|many|few|little|long|short|late|early)|in excess|in hand|to spare|short|over"
-    r"|under|above|below)\b"
+    r"|older|younger|taller|smaller|larger|bigger|warmer|colder|cooler|hotter|cheaper|dearer|faster|slower|deeper"
+    r"|shallower|wider|narrower|better|worse|ahead|behind|apart|adrift|later|earlier|between (?:them|the two|these"
+    r"|those)|junior|senior|better off|worse off|lost|gained|saved|shed|down|up|increase|decrease|drop|fall|rise|gap"
+    r"|difference|lead|margin|deficit|surplus|shortfall|reduction|gain|loss|climb|ascent|descent|improvement|added"
+    r"|missing|separate[sd]?|gone|further|too (?:much|many|few|little|long|short|late|early)|in excess|in hand|to spare"
+    r"|short|over|under|above|below)\b"
     r"|[ -](?:[a-z]+ )?(?:of|in) (?:height|altitude|weight|level|length|depth|light|age|elevation)(?: [a-z ]{0,16})?"
     r"(?:gain|lost|difference|between)"
 )
@@ -76,12 +74,10 @@ _NAMED = regex(r"[a-z] [A-Z][A-Za-z]+ $")
 _BACK = regex(r"\b(?:those|these)(?: (?:whole|full|entire))? [$€£]?$")
 _APART = regex(
     r"\b(?:while|whereas|per|each(?! way)|every|averag\w*|mean|median|respectively|forecast|expected|budget\w*"
-    r"|last year|record"
-    r"|previous\w*|another|a further|interest|maximum|minimum|at least|up to|limit|target|second"
+    r"|last year|record|previous\w*|another|a further|interest|maximum|minimum|at least|up to|limit|target|second"
     r"|half-time|of which|of whom|of them|of these|times|twice|dips?|detours?|discounts?|rebates?|offset|tax|vs|versus"
-    r"|includ\w+|excluding|without|cumulative|posted|postings?|shr|dlrs?|total (?:climb|ascent|descent)|next"
-    r"|rest)\b|%|±|×"
-    r"|(?:^|\. )with\b"
+    r"|includ\w+|excluding|without|cumulative|posted|postings?|shr|dlrs?|total (?:climb|ascent|descent)|next|rest)\b|%"
+    r"|±|×|(?:^|\. )with\b"
 )
 _MODAL = regex(r"\b(?:if|would|could|should|might)\b")
 _STEMS = (

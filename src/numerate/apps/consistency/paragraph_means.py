@@ -91,9 +91,8 @@ def _of_list(paragraph: Paragraph, z: Quantity, what: str) -> Iterator[Finding]:
             continue
         rounded = round(real / (2 * z.half)) * 2 * z.half
         named = re.search(
-            r"\b(?:scores?|rounds?|times|values|readings|measurements|results|marks|temperatures|trials"
-            r"|samples|weights|prices|bids|laps|grades|runs|counts|intervals|tests|points|splits|quotes"
-            r"|offers)\b",
+            r"\b(?:scores?|rounds?|times|values|readings|measurements|results|marks|temperatures|trials|samples|weights"
+            r"|prices|bids|laps|grades|runs|counts|intervals|tests|points|splits|quotes|offers)\b",
             paragraph.lower,
         )
         bits = 5.0 + slip_bits(z, rounded) + (2.0 if len(run) > 3 else 0.0) + (2.0 if named else 0.0)

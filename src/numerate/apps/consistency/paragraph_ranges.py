@@ -27,8 +27,7 @@ _OF = (
 )
 _LIMIT_LOW = regex(
     r"\b(?:at least|no (?:younger|less|fewer|lower|shorter|smaller|lighter|earlier) than|not (?:less|fewer"
-    r"|younger) than"
-    r"|(?:a |the )?minimum(?: [a-z]+)?(?: of| is|:)?|not (?:below|under)|over the age of) [$€£]?$"
+    r"|younger) than|(?:a |the )?minimum(?: [a-z]+)?(?: of| is|:)?|not (?:below|under)|over the age of) [$€£]?$"
 )
 _LIMIT_HIGH = regex(
     r"\b(?:at most|no (?:older|more|higher|longer|larger|bigger|heavier|taller|later) than|not (?:more|older"
@@ -58,9 +57,8 @@ _OUTSIDE = regex(
 )
 _NOT = regex(
     r"\b(?:not|never|if|unless|should|must|would|could|nor|without|until|when|no longer|neither|than|last year"
-    r"|previous\w*"
-    r"|record|total|altogether|difference|per|each|national|limit|allowed|while|whereas|respectively|except\w*|although"
-    r"|normal\w*|before it|rather|now|instead|raised|forecast|outlier|corrected)\b|n['’]t\b"
+    r"|previous\w*|record|total|altogether|difference|per|each|national|limit|allowed|while|whereas|respectively"
+    r"|except\w*|although|normal\w*|before it|rather|now|instead|raised|forecast|outlier|corrected)\b|n['’]t\b"
 )
 _FROM = regex(
     r"\b(?:from|between|range of|range is|range|ranges|lie|lies|of|measure|aged|for|with|be|is|are"

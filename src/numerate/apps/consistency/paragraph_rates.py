@@ -23,11 +23,10 @@ __all__ = ["paragraph_rates"]
 
 _CUE = regex(r"\b(?:per|each|every|apiece|to the|an?|in an?|the) [a-z]|s of |/|[a-z] head\b")
 _RESULT = regex(
-    r"\b(?:total\w*|in all|altogether|amounts?|amount\w* to|com(?:es?|ing) to|came to|mak(?:es?|ing)"
-    r"|made|giv(?:es?|ing)|so|thus|therefore|hence"
-    r"|that is|that's|which is|i\.e\.|works? out|worked out|paid|pay|cost|costs|bill|owe\w*|charged"
-    r"|invoice\w*|gets?|receives?|seat|earn\w*|average|averag\w+|mean|equals|sum|says|or|leaves|needs?|used|takes?|took"
-    r"|invoiced|carry|carries|hold|holds)\b|=|≈"
+    r"\b(?:total\w*|in all|altogether|amounts?|amount\w* to|com(?:es?|ing) to|came to|mak(?:es?|ing)|made|giv(?:es?"
+    r"|ing)|so|thus|therefore|hence|that is|that's|which is|i\.e\.|works? out|worked out|paid|pay|cost|costs|bill"
+    r"|owe\w*|charged|invoice\w*|gets?|receives?|seat|earn\w*|average|averag\w+|mean|equals|sum|says|or|leaves|needs?"
+    r"|used|takes?|took|invoiced|carry|carries|hold|holds)\b|=|≈"
 )
 _BESIDES = regex(
     r"\b(?P<soft>delivery|shipping|postage|tax|fees?|less)\b|\b(?:including|inclusive|incl|plus|extra|top speed|maximum"
@@ -39,9 +38,8 @@ _APART = regex(r"\b(?:only|of which|of them|sold|breaks?|pauses?|instead)\b|\bwi
 _BUNDLE = regex(r"(?: [a-z'’-]+){0,3}? (?:for|at|cost|costs|are)(?: just| only)? [$€£]?")
 """`three jars for 18`, where one is 6.50: several may be cheaper."""
 _TIGHT = regex(
-    r"(?:\b(?:or|that is|that's|which is|this is|i\.e\.|on average|averag\w+|works? out at|mean|com(?:es|e"
-    r"|ing) to|came to"
-    r"|that makes|therefore|thus)|=|\()(?: (?:an?|about|just|only|average|of|exactly|that|is|it))* ?[$€£]?$"
+    r"(?:\b(?:or|that is|that's|which is|this is|i\.e\.|on average|averag\w+|works? out at|mean|com(?:es|e|ing) to"
+    r"|came to|that makes|therefore|thus)|=|\()(?: (?:an?|about|just|only|average|of|exactly|that|is|it))* ?[$€£]?$"
 )
 """Words right before a number that is computed from the ones before."""
 _BILL = regex(r"\b(?:paid|pays?|bill(?:ed)?|charged?|invoiced?|owes?|owed|cost me|cost us|earned|received)\b")

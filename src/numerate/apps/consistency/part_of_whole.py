@@ -30,8 +30,7 @@ _FEW = rf"(?: {_WORD}){{0,4}}?"
 _HEDGE = r"(?:(?:about|around|approximately|roughly|nearly|almost|just|only|some|exactly|a total of|i\.e\.,?|or) )*"
 _NAMED = (
     r"an? (?:[a-z-]+ ){0,3}?(?:rate|percentage|share|proportion|accuracy|average|efficiency|yield|turnout"
-    r"|incidence|prevalence"
-    r"|frequency|record|ratio|success)s? of"
+    r"|incidence|prevalence|frequency|record|ratio|success)s? of"
 )
 _LINK = (
     rf"(?: ?\((?:{_NAMED} )?|, (?:or|i\.e\.,?|that is,?|that was|which is|which was|equal to|equivalent to"

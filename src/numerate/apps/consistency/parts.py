@@ -36,25 +36,22 @@ _SUM_BEFORE = regex(
     r"|in total|all told|all"
     r"|(?:making|giving|gives|gave|makes|made(?! up)|bringing|brings|brought|lifting|taking|took|raising"
     r"|raised)(?: (?:it|him|her|them|us|up|the|his|its|their|an?))*(?: [a-z'’-]+){0,4}?(?: of| to)?"
-    r"|(?:to |and |he |she |they |which |has |have |had )(?:finish(?:ed)?|end(?:ed)?|close[d]?"
-    r"|complete[d]?|stand|stands|reach|reached|win|won|lose|lost)(?: up| the [a-z]+"
-    r"| [a-z]+ season)? (?:with|on|at)"
+    r"|(?:to |and |he |she |they |which |has |have |had )(?:finish(?:ed)?|end(?:ed)?|close[d]?|complete[d]?|stand"
+    r"|stands|reach|reached|win|won|lose|lost)(?: up| the [a-z]+| [a-z]+ season)? (?:with|on|at)"
     rf"|to (?:obtain|get|yield|produce|form|reach|give)|yielding|producing|obtaining),? {_HEDGE}$"
 )
 # Words behind a total.
 _SUM_BEHIND = regex(
     r"(?: [a-z'’-]+){0,3}? (?:(?:in all|in total|altogether|all told|all together|in sum|in aggregate)\b"
-    r"|(?:combined|overall|together)(?=[.,;)]|$))"
-    r"(?! (?:the|an?|with|by|they)\b)"
+    r"|(?:combined|overall|together)(?=[.,;)]|$))(?! (?:the|an?|with|by|they)\b)"
 )
 # What stands between a total and the parts behind it.
 _MADE_OF = regex(
     rf"^{_NOUNS}(?: in (?:all|total))?(?: (?:in|of|for|at|on|from|were|was|are|is|have been"
     r"|had been)(?: [a-z-]+){1,4}?)?,?"
     r"(?P<how>:(?= )| \(| [–—-]|,? (?:which |that |who )?(?:(?:is|are|was|were|being) )?(?:(?:made|built|broken"
-    r"|split|divided|composed)(?: up| down)? (?:of|into|among|between|as)"
-    r"|consist(?:s|ed|ing)? of|compris(?:e|es|ed|ing)(?: of)?|composed of|namely|i\.e\.,?|that is,?"
-    r"|formed by|formed of|being|divided|split))"
+    r"|split|divided|composed)(?: up| down)? (?:of|into|among|between|as)|consist(?:s|ed|ing)? of|compris(?:e|es|ed"
+    r"|ing)(?: of)?|composed of|namely|i\.e\.,?|that is,?|formed by|formed of|being|divided|split))"
     rf"(?: (?:the|an?|into|of|as|follows:|its|up))* ?(?:[a-z'’-]+ ){{0,3}}?\(?$"
 )
 _UNCOUNTED = regex(r"(?:,|\band) an? [a-z]+")
@@ -86,15 +83,13 @@ _JOIN = regex(
     r"|\bon top of\b|\bto the\b|\()"
 )
 _STOP = regex(
-    r"\b(?:of which|of whom|of them|of these|of it|of that|of this|including|includes?|included|than|compared"
-    r"|versus|vs|against|per|each|between|average|respectively|to|"
-    r"until|rose|fell|ranked|aged|out of|times|up|down|but|if|by|at least|more|another|further|additional"
-    r"|over|record)\b|\. "
+    r"\b(?:of which|of whom|of them|of these|of it|of that|of this|including|includes?|included|than|compared|versus|vs"
+    r"|against|per|each|between|average|respectively|to|until|rose|fell|ranked|aged|out of|times|up|down|but|if|by"
+    r"|at least|more|another|further|additional|over|record)\b|\. "
 )
 _STOP_LINK = regex(
-    r"\b(?:of which|of whom|of them|of these|including|includes?|included|than|compared|versus|vs|against"
-    r"|per|each|average|but|if|out of|"
-    r"while|whereas|career|season|ranked|ago|since|minutes?|aged|despite|before|rest"
+    r"\b(?:of which|of whom|of them|of these|including|includes?|included|than|compared|versus|vs|against|per|each"
+    r"|average|but|if|out of|while|whereas|career|season|ranked|ago|since|minutes?|aged|despite|before|rest"
     r"|(?<!last )(?<!this )(?<!that )year)\b|;|\. "
 )
 MAX_PARTS = 12

@@ -27,20 +27,9 @@ if TYPE_CHECKING:
 __all__ = ["Percents"]
 
 _FACTORS = (
-    "doubl",
-    "tripl",
-    "trebl",
-    "quadrupl",
-    "halv",
-    "fold",
-    "half",
-    "Half",
-    "quarter",
-    "twice",
-    "times",
-    "third",
+    "doubl", "tripl", "trebl", "quadrupl", "halv", "fold", "half", "Half", "quarter", "twice", "times", "third",
     "fifth",
-)
+)  # fmt: skip
 _PART = regex(r" of (?:[a-z'’]+ ){0,3}\d| (?:in|out of) [a-z]+ of | of (?:them|whom|which)\b")
 
 

@@ -23,23 +23,9 @@ if TYPE_CHECKING:
 __all__ = ["FASTER", "STANDINGS", "faster_ones", "periods", "standings"]
 
 FASTER = (
-    "further",
-    "farther",
-    "faster",
-    "ahead",
-    "quicker",
-    "better",
-    "higher",
-    "before ",
-    "in front",
-    "beaten by",
-    "beat her",
-    "beat him",
-    "eaten only by",
-    " more",
-    "er than",
-    "est",
-)
+    "further", "farther", "faster", "ahead", "quicker", "better", "higher", "before ", "in front", "beaten by",
+    "beat her", "beat him", "eaten only by", " more", "er than", "est",
+)  # fmt: skip
 STANDINGS = ("behind", "ahead of", "in front of", "trail", "clear of")
 _NAME = (
     r"(?:(?:the|his|her|their|fellow|defending|[a-z-]+) ){0,4}[A-ZÀ-Ý][\w’'.-]*(?: (?:[A-ZÀ-Ý][\w’'.-]*"

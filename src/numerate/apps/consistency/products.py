@@ -36,10 +36,9 @@ _EACH = regex(
     rf"(?P<gap>{_GAP}{{0,50}}?){slot('t', MONEY)}(?!{_TIMES})"
 )
 _SUM_CUE = regex(
-    r"\b(?:total\w*|in all|altogether|makes?|making|comes? to|came to|cost|costs|is|was|paid|pays?|="
-    r"|earn\w*|spend\w*|amount\w*|or|i\.e\b|that is|giving|gives|for|sum|bill|spent|spends?|received?|course|logged"
-    r"|worked|covered|covers"
-    r"|produced?|produces|saved|saves|used?|uses|consumed?|made|complet\w+|walk\w*|drove|ran|cycled|read)\b|="
+    r"\b(?:total\w*|in all|altogether|makes?|making|comes? to|came to|cost|costs|is|was|paid|pays?|=|earn\w*|spend\w*"
+    r"|amount\w*|or|i\.e\b|that is|giving|gives|for|sum|bill|spent|spends?|received?|course|logged|worked|covered"
+    r"|covers|produced?|produces|saved|saves|used?|uses|consumed?|made|complet\w+|walk\w*|drove|ran|cycled|read)\b|="
     r"|^, $|^: $|^ \($"
 )
 _MORE = regex(

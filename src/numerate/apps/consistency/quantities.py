@@ -69,7 +69,9 @@ class Quantity:
         """Half of what the last written digit is worth: the largest error by rounding."""
         if not self.step:
             try:
-                self.step = 10.0 ** self.numerals[-1].precision
+                numeral = self.numerals[-1]
+                is_whole = not numeral.power and numeral.text.isdecimal()  # most numbers: no style is needed for them
+                self.step = 1.0 if is_whole else 10.0**numeral.precision
             except (OverflowError, ValueError, IndexError):
                 self.step = abs(self.value) or 1.0
         return self.step / 2

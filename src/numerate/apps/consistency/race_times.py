@@ -46,9 +46,8 @@ _OPEN = regex(
     re.IGNORECASE,
 )
 _ANOTHER = regex(
-    r"^ (?:of )?(?:them|both|the (?:two|pair|others?|duo))\b|\b(?:record|best|standard|mark|qualif\w+|limit"
-    r"|cut|leaders?|winner|pace|target|podium|medals?|bronze"
-    r"|gold|silver)\b"
+    r"^ (?:of )?(?:them|both|the (?:two|pair|others?|duo))\b|\b(?:record|best|standard|mark|qualif\w+|limit|cut"
+    r"|leaders?|winner|pace|target|podium|medals?|bronze|gold|silver)\b"
 )
 """Behind a lead, something else than the two times that it is taken from."""
 _WORDS = {"one": 1, "two": 2, "three": 3}

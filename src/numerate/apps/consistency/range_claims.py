@@ -36,9 +36,8 @@ _HAS_RANGE = regex(
     rf"{_A} ?(?:–|—|-|to|and) ?{_B}(?P<tail>[)\]]?{NO_NUMBER}{{0,60}})"
 )
 _ABOVE = regex(
-    r"\b(?:above|over|exceed\w*|higher than|too high|elevated|raised|beyond) ?(?:the |its |this )?(?:upper "
-    r"|top |normal )?"
-    r"(?:limit|range|end|bound|level|norm|interval|maximum)?\b|\bhigh\b"
+    r"\b(?:above|over|exceed\w*|higher than|too high|elevated|raised|beyond) ?(?:the |its |this )?(?:upper |top "
+    r"|normal )?(?:limit|range|end|bound|level|norm|interval|maximum)?\b|\bhigh\b"
 )
 _BELOW = regex(
     r"\b(?:below|under|lower than|too low|short of|beneath) ?(?:the |its |this )?(?:lower |normal )?"

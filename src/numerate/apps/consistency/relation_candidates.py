@@ -36,9 +36,8 @@ __all__ = ["LEARN_ROWS", "Candidate", "candidates_of", "is_named", "is_span"]
 LEARN_ROWS = 2_000
 """Rows that relations are learnt from."""
 _LOW = regex(
-    r"\b(?:mean|median|average|avg|lowest|low|lower|min|minimum|from|start|begin|opened|open|opening|initial"
-    r"|before|born|first|departure"
-    r"|founded|established)\b",
+    r"\b(?:mean|median|average|avg|lowest|low|lower|min|minimum|from|start|begin|opened|open|opening|initial|before"
+    r"|born|first|departure|founded|established)\b",
     re.IGNORECASE,
 )
 _HIGH = regex(
@@ -89,9 +88,8 @@ _TO_PAY = regex(r"\b(?:amount|total|cost|revenue|sum|sales|pay|value|charge|subt
 _AREA = regex(r"\barea\b", re.IGNORECASE)
 _SIDE = regex(r"\b(?:length|width|depth|breadth|height|long|wide)\b", re.IGNORECASE)
 _WHOLE = regex(
-    r"\b(?:total|sum|all|points|pts|played|p|gp|games|matches|year|amount|overall|persons|people|members|size"
-    r"|staff|employees|pupils|students|population|both"
-    r"|combined|households?|votes|seats|headcount|gross|balance)\b",
+    r"\b(?:total|sum|all|points|pts|played|p|gp|games|matches|year|amount|overall|persons|people|members|size|staff"
+    r"|employees|pupils|students|population|both|combined|households?|votes|seats|headcount|gross|balance)\b",
     re.IGNORECASE,
 )
 

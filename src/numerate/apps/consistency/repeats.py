@@ -25,27 +25,10 @@ __all__ = ["Repeats"]
 
 _ATTRIBUTE = (*sorted(BOUND), "tall", "high", "long", "wide", "deep", "seat", "employees", "residents", "inhabitants")
 _BEGUN = (
-    "completed",
-    "Completed",
-    "founded",
-    "Founded",
-    "established",
-    "Established",
-    "built",
-    "Built",
-    "opened",
-    "Opened",
-    "incorporated",
-    "born",
-    "Born",
-    "founding",
-    "foundation",
-    "inauguration",
-    "completion",
-    "opening",
-    "establishment",
+    "completed", "Completed", "founded", "Founded", "established", "Established", "built", "Built", "opened", "Opened",
+    "incorporated", "born", "Born", "founding", "foundation", "inauguration", "completion", "opening", "establishment",
     "birth",
-)
+)  # fmt: skip
 WINDOW = 8
 """Sentences back that a second mention is compared with."""
 

@@ -31,12 +31,8 @@ BARE = (" in or ", "US pint", "US quart", "US gallon", "US cup")
 """Words of units that are not read as such."""
 _BARE = regex(r" (?:in|us (?P<us>pints?|quarts?|gallons?|cups?))(?:,? or (?:about |roughly )?| ?\(| = |, i\.e\.,? )")
 _BARE_SIZES = {
-    "in": (2.54, "cm"),
-    "pint": (0.473176, "L"),
-    "quar": (0.946353, "L"),
-    "gall": (3.785412, "L"),
-    "cup": (0.2366, "L"),
-}
+    "in": (2.54, "cm"), "pint": (0.473176, "L"), "quar": (0.946353, "L"), "gall": (3.785412, "L"), "cup": (0.2366, "L"),
+}  # fmt: skip
 _WRITTEN = regex(r"(?:\d{1,3}[ -])?\d{1,3}/(?:2|3|4|5|6|8|10|12|16|20|32|64)")
 _DECIMAL = regex(r"\(?\d{0,3}\.\d{2,5}(?: ?(?:in(?:ch(?:es)?)?\.?|[\"”″]))?\)?")
 _BACK = regex(r"(?:\bof the|\b(?:this|that|these|those)|\bor|\bi\.e\.,?)[ (]*[$€£]?$|^(?:these|this) $")

@@ -17,10 +17,9 @@ __all__ = ["RELATIVE", "SentenceGroup", "sentence_groups", "windows_of"]
 
 _BREAK = regex(r"\n[ \t]*\n")
 RELATIVE = regex(
-    r"\b(?:father|mother|son|daughter|brother|sister|wife|husband|uncle|aunt|grandfather|grandmother"
-    r"|grandson|cousin|twin"
-    r"|nephew|niece|parents?|children|child|widow|widower|spouse|partner|siblings?|predecessor"
-    r"|successor|teacher|friend)s?\b"
+    r"\b(?:father|mother|son|daughter|brother|sister|wife|husband|uncle|aunt|grandfather|grandmother|grandson|cousin"
+    r"|twin|nephew|niece|parents?|children|child|widow|widower|spouse|partner|siblings?|predecessor|successor|teacher"
+    r"|friend)s?\b"
 )
 """Words for another person than the one that a paragraph is about."""
 

@@ -39,6 +39,7 @@ _TIME = regex(
     re.IGNORECASE,
 )
 _HALF_DAY = regex(r"\d\s?[ap]\.?m\b", re.IGNORECASE)
+_HALVES = ("am", "pm", ".m", "AM", "PM", ".M", "Am", "Pm", "aM", "pM")
 _SPACE = regex(r"\s+")
 _PRIVATE = regex("[\ue000-\uf8ff]")
 _SPACED_MARKS = tuple(f" {mark}" for mark in ",;:.)]%")
@@ -289,7 +290,8 @@ class Sentence:
     def _dates_and_times(self) -> list[Quantity]:
         """Dates with a month's name and times of the day, which the reader gives as several numerals."""
         found = [self._whole(match, "date", date.days, 1.0) for match, date in self.dates]
-        if ":" in self.text or _HALF_DAY.search(self.text):
+        has = self.text.__contains__
+        if has(":") or (any(map(has, _HALVES)) and _HALF_DAY.search(self.text)):
             for match in _TIME.finditer(self.text):
                 hours, minutes = int(match[1]), int(match[2] or 0)
                 half = match[4] or match[5]

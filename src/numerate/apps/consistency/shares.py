@@ -22,17 +22,13 @@ _LIST = regex(
     rf"{_P}(?:[^{PERCENT}.;:]{{0,60}}(?:,|,? and|;|\)) ?[^{PERCENT}.;:]{{0,40}}?\(?{_P}){{1,12}}[^.;]{{0,30}}"
 )
 _WHOLE = regex(
-    r"\b(?:split|makeup|make-up|made (?:up )?of|mak(?:e|es|ing) up|represent\w*|constitut\w*|unsure"
-    r"|not sure|yes\b.*\bno|consist\w*|contain\w*|compos\w*|divided|mix\b|ownership"
-    r"|owned by|voted|vote |votes|"
-    r"undecided|no opinion|abstain|don't know|did not know|disagree\w*|c[ao]mes? from|breakdown|funding|funded"
-    r"|market share|"
-    r"religio\w*|ethnic\w*|by weight|by volume|land is|alloy|distribut\w*|allocat\w*|accounted for|accounts for"
-    r"|apportion\w*"
-    r"|spent on|spends|chose|chosen|preferred|picked|voters|goes to|went to|portfolio|mixture|blend|"
-    r"by (?:region|country|segment|sector|age|type|source|category|product|channel|gender|sex|division|state"
-    r"|party|fuel|use"
-    r"|purpose|area|continent|industry|species|class|origin|mode|size|language|market)s?\b)"
+    r"\b(?:split|makeup|make-up|made (?:up )?of|mak(?:e|es|ing) up|represent\w*|constitut\w*|unsure|not sure"
+    r"|yes\b.*\bno|consist\w*|contain\w*|compos\w*|divided|mix\b|ownership|owned by|voted|vote |votes|undecided"
+    r"|no opinion|abstain|don't know|did not know|disagree\w*|c[ao]mes? from|breakdown|funding|funded|market share"
+    r"|religio\w*|ethnic\w*|by weight|by volume|land is|alloy|distribut\w*|allocat\w*|accounted for|accounts for"
+    r"|apportion\w*|spent on|spends|chose|chosen|preferred|picked|voters|goes to|went to|portfolio|mixture|blend"
+    r"|by (?:region|country|segment|sector|age|type|source|category|product|channel|gender|sex|division|state|party"
+    r"|fuel|use|purpose|area|continent|industry|species|class|origin|mode|size|language|market)s?\b)"
 )
 _REST = regex(
     r"\b(?:and|with|while|,) (?:the|a) (?:rest\b|remainder\b|remaining \S)(?! of the (?:year|day|time|season))"
@@ -68,12 +64,10 @@ _SPLIT = regex(
     rf"|defeated)\b[^.;\ue000-\uf8ff]{{0,30}}{_P} ?(?:to|–|-|against|versus|vs\.?) ?{_P}(?![a-z0-9])"
 )
 _SEVERAL = regex(
-    r"\b(?:respectively|both|multiple|more than one|of which|whom|including|of these|compared|versus|vs"
-    r"|up from|rose|fell|grew|growth|gain\w*|declin\w*|drop\w*|climb\w*|return\w*|improv\w*|"
-    r"increase\w*|decrease\w*|while|whereas|but|each|accuracy|precision|recall|interest|speak\w*"
-    r"|efficien\w*|rate|literacy|"
-    r"named|mentioned|cited|twice|another|confidence|ci\b|at least|turnout|any race|alone or|higher|lower"
-    r"|than)\b|\([^)]*\(|between [\ue002]"
+    r"\b(?:respectively|both|multiple|more than one|of which|whom|including|of these|compared|versus|vs|up from|rose"
+    r"|fell|grew|growth|gain\w*|declin\w*|drop\w*|climb\w*|return\w*|improv\w*|increase\w*|decrease\w*|while|whereas"
+    r"|but|each|accuracy|precision|recall|interest|speak\w*|efficien\w*|rate|literacy|named|mentioned|cited|twice"
+    r"|another|confidence|ci\b|at least|turnout|any race|alone or|higher|lower|than)\b|\([^)]*\(|between [\ue002]"
 )
 
 

@@ -23,16 +23,14 @@ __all__ = ["Age", "Span", "ages_of", "spans_of"]
 _A, _B, _D = slot("a", TIME), slot("b", TIME), slot("d", UNIT)
 _GAP = r"[^.;:()\ue000-\uf8ff]"
 _BEGIN = (
-    r"(?:began|begun|begins|start(?:ed|s)?|open(?:ed|s)?|founded|found|joined|established|launched|built"
-    r"|appointed|elected|commenced|introduced"
-    r"|formed|created|enlisted|entered|arrived|inaugurated|incorporated|installed|released|issued|planted"
-    r"|moved in|born|left)"
+    r"(?:began|begun|begins|start(?:ed|s)?|open(?:ed|s)?|founded|found|joined|established|launched|built|appointed"
+    r"|elected|commenced|introduced|formed|created|enlisted|entered|arrived|inaugurated|incorporated|installed|released"
+    r"|issued|planted|moved in|born|left)"
 )
 _END = (
-    r"(?:ended|ends|end|finished|complet(?:ed|ion)|clos(?:ed|es|ing)|dissolved|demolished|concluded"
-    r"|abolished|discontinued|retired|left|resigned"
-    r"|stepped down|expired|expires|ceased|returned|disbanded|replaced|died|lasted|continued|ran|stayed"
-    r"|served|finally|broken up|scrapped|sold|merged)"
+    r"(?:ended|ends|end|finished|complet(?:ed|ion)|clos(?:ed|es|ing)|dissolved|demolished|concluded|abolished"
+    r"|discontinued|retired|left|resigned|stepped down|expired|expires|ceased|returned|disbanded|replaced|died|lasted"
+    r"|continued|ran|stayed|served|finally|broken up|scrapped|sold|merged)"
 )
 _PAIRS = [
     regex(
@@ -44,10 +42,9 @@ _PAIRS = [
         rf"{_GAP}{{0,25}}?)\b(?:in|on|until|till|to|at|by) (?:[a-z]+ )?{_B}"),
 ]  # fmt: skip
 _LEAD = (
-    r"(?:(?:or|for|an?|the|lasting|lasted|lasts|taking|took|takes|after|which|it|i\.e\.,?|that is,?|in all"
-    r"|period|span|reign|career|tenure|term"
-    r"|of|spanning|covering|just|only|exactly|about|total|full|having|and|ran|long|stretch|run|altogether"
-    r"|making|a total of|whole|is|was) )*"
+    r"(?:(?:or|for|an?|the|lasting|lasted|lasts|taking|took|takes|after|which|it|i\.e\.,?|that is,?|in all|period|span"
+    r"|reign|career|tenure|term|of|spanning|covering|just|only|exactly|about|total|full|having|and|ran|long|stretch|run"
+    r"|altogether|making|a total of|whole|is|was) )*"
 )
 _TAIL = (
     r"(?=[.,;)]|$| (?:(?:later|afterwards|in all|in total|altogether|long|overall|in office|to [a-z]+|in power)\b"
@@ -74,11 +71,10 @@ _SINCE = regex(
     rf"|from) (?:the )?{slot('a', TIME + CLOCK)}(?=[ ,.;)]|$)"
 )
 _BREAK = regex(
-    r"\b(?:and(?! (?:so|thus|lasted|took|ran)\b)|while|whereas|but|although|which|who|whose|when|again"
-    r"|first|second|then|ago|every|each|per|or"
-    r"|experience|pause|interruption|last|next|another|previous|more than"
-    r"|with|since|where|late|early|earlier|before|old|aged|age|his wife|her husband|sentence\w*|prison"
-    r"|contract|including|warranty|covered|follow|older|younger)\b"
+    r"\b(?:and(?! (?:so|thus|lasted|took|ran)\b)|while|whereas|but|although|which|who|whose|when|again|first|second"
+    r"|then|ago|every|each|per|or|experience|pause|interruption|last|next|another|previous|more than|with|since|where"
+    r"|late|early|earlier|before|old|aged|age|his wife|her husband|sentence\w*|prison|contract|including|warranty"
+    r"|covered|follow|older|younger)\b"
 )
 
 

@@ -25,12 +25,10 @@ _AMONG = regex(
     r"| his| her| all)? $"
 )
 _SETS_APART = regex(
-    r"\b(?:than|compared|versus|vs|against|respectively|includ\w+|of (?:which|whom|them|these|those)|rose|fell"
-    r"|grew|more|less"
-    r"|fewer|another|further|at least|record|previous\w*|since|while|whereas|but|up to|from|limit|maximum"
-    r"|minimum|top|peak"
-    r"|usual\w*|normal\w*|expect\w*|plan\w*|other|twice|target|capacity|first|last|best|only|between|plus|interest|tax"
-    r"|wage|salary|minimum|remaining|extra|discount|by [\ue000-\ue009])\b|%|[×±]"
+    r"\b(?:than|compared|versus|vs|against|respectively|includ\w+|of (?:which|whom|them|these|those)|rose|fell|grew"
+    r"|more|less|fewer|another|further|at least|record|previous\w*|since|while|whereas|but|up to|from|limit|maximum"
+    r"|minimum|top|peak|usual\w*|normal\w*|expect\w*|plan\w*|other|twice|target|capacity|first|last|best|only|between"
+    r"|plus|interest|tax|wage|salary|minimum|remaining|extra|discount|by [\ue000-\ue009])\b|%|[×±]"
 )
 
 

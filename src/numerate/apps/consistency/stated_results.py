@@ -27,9 +27,8 @@ __all__ = ["stated_mean", "stated_results"]
 MOST_TERMS = 7
 _ALL = regex(
     r"(?:\b|(?=, or))(?:total\w*|in all|altogether|overall|combined|together|sum|all told|add(?:s|ed|ing)? up"
-    r"|amount\w* to|com(?:es?|ing) to"
-    r"|came to|mak(?:es?|ing)|giv(?:es?|ing)|gave|bring\w*|which (?:makes?|gives?)|so|thus|therefore"
-    r"|hence|yielding"
+    r"|amount\w* to|com(?:es?|ing) to|came to|mak(?:es?|ing)|giv(?:es?|ing)|gave|bring\w*|which (?:makes?|gives?)|so"
+    r"|thus|therefore|hence|yielding"
     r"|result\w* in|for an? (?:[a-z'’-]+ ){1,4}of|for (?:[a-z]+ ){1,3}of|i\.e\.,?|that is,?|, or|equals"
     r"|=)(?: [a-z'’-]+){0,5}[:,]? ?$"
 )
@@ -45,19 +44,15 @@ _LEFT = regex(
 )
 _LEFT_BEHIND = regex(
     r"(?: [a-z'’-]+){0,3}? (?:left|free|remain(?:s|ed|ing)?|spare|unused|unsold|empty|vacant|available|to go"
-    r"|outstanding|missing"
-    r"|over|short|unpaid|open)(?=[.,;)]|$| (?:for|to|at|by|after|until)\b)"
+    r"|outstanding|missing|over|short|unpaid|open)(?=[.,;)]|$| (?:for|to|at|by|after|until)\b)"
 )
 _MEAN = regex(r"\b(?:averag(?:e|es|ed|ing)|mean)(?: [a-z'’-]+){0,4}[:,]? ?$")
 _APART = regex(
-    r"\b(?:per|each|every|than|compared|versus|vs|against|between|respectively|includ\w+|among|of (?:which|whom"
-    r"|them|these"
-    r"|those|it|that)|out of|rose|fell|grew|rank\w*|aged|times|more|another|further|at least|record|previous\w*"
-    r"|since|ago"
-    r"|ratio|beat|won|lost|led|margin|from [\ue000-\ue009]|while|whereas|but|or|if|up|down|twice|half|both|most"
-    r"|once|target|limit|maximum"
-    r"|minimum|about|some|expect\w*|plan\w*|forecast|wide|long|high|deep|tall|length|width|by [\ue000-\ue009]"
-    r"|averag\w*|mean)\b|%|[×±]|\d ?[-–/] ?\d|\bare prime|\bso (?:is|are|do|does|did)\b"
+    r"\b(?:per|each|every|than|compared|versus|vs|against|between|respectively|includ\w+|among|of (?:which|whom|them"
+    r"|these|those|it|that)|out of|rose|fell|grew|rank\w*|aged|times|more|another|further|at least|record|previous\w*"
+    r"|since|ago|ratio|beat|won|lost|led|margin|from [\ue000-\ue009]|while|whereas|but|or|if|up|down|twice|half|both"
+    r"|most|once|target|limit|maximum|minimum|about|some|expect\w*|plan\w*|forecast|wide|long|high|deep|tall|length"
+    r"|width|by [\ue000-\ue009]|averag\w*|mean)\b|%|[×±]|\d ?[-–/] ?\d|\bare prime|\bso (?:is|are|do|does|did)\b"
 )
 _OR = regex(r", or\b|\bby\b")
 _LIST = regex(r",|\band\b|;|:|–|—|\bplus\b|\bwith\b|\bin addition to\b|\+|\bwhile\b")
@@ -150,11 +145,9 @@ def _any_holds(terms: list[Quantity], z: Quantity, slack: float) -> bool:
 
 
 _NOT_MEAN = regex(
-    r"\b(?:than|compared|versus|against|national|annual|previous\w*|respectively|weighted|season"
-    r"|career|league|record|below"
-    r"|above|while|whereas|but|per cent|total\w*|median|rose|fell|increase\w*|decrease\w*|sd|deviation|between"
-    r"|range\w*|from"
-    r"|over the|long-term|usual|standard|although|though)\b|±|%"
+    r"\b(?:than|compared|versus|against|national|annual|previous\w*|respectively|weighted|season|career|league|record"
+    r"|below|above|while|whereas|but|per cent|total\w*|median|rose|fell|increase\w*|decrease\w*|sd|deviation|between"
+    r"|range\w*|from|over the|long-term|usual|standard|although|though)\b|±|%"
 )
 
 

@@ -106,11 +106,10 @@ _AT_MOST = [
 _VOTED = regex(r"\b(?:in favou?r|for|against|yes|no)\b")
 _NAME = regex(rf"([a-z]+) {one(COUNT)}")
 _REFERENCE = regex(
-    r"\b(?:tables?|figures?|figs?\.?|sections?|chapters?|rows?|columns?|eqs?\.?|remark|lemma|theorem"
-    r"|pages?|route|highway|"
-    r"subject|no\.|number|volumes?|vol\.|sr|us|interstate|step|level|grade|age|aged|room|line|phase"
-    r"|episode|channel)\s*$"
-    r"|\b(?:tables?|figures?|figs?\.?|sections?|chapters?|rows?|columns?|eqs?\.?|remark|lemma|theorem) [\ue000-\ue009]"
+    r"\b(?:tables?|figures?|figs?\.?|sections?|chapters?|rows?|columns?|eqs?\.?|remark|lemma|theorem|pages?|route"
+    r"|highway|subject|no\.|number|volumes?|vol\.|sr|us|interstate|step|level|grade|age|aged|room|line|phase|episode"
+    r"|channel)\s*$|\b(?:tables?|figures?|figs?\.?|sections?|chapters?|rows?|columns?|eqs?\.?|remark|lemma"
+    r"|theorem) [\ue000-\ue009]"
 )
 _OPEN = regex(
     r"\b(?:includ|among|especially|notably|e\.g|for example|such as|mostly|mainly|respectively|average|per |each|other|"
@@ -119,9 +118,8 @@ _OPEN = regex(
 )
 _COMPLETE = regex(r"\b(?:remaining|other|rest|remainder|leaving|which left)\b")
 _MAY_OVERLAP = regex(
-    r"\b(?:had|have|has|having|speak\w*|spoke|owne?d?|likes?|liked|plays?(?!-)|played|takes?|took"
-    r"|stud(?:y|ied)|reported|used?"
-    r"|experienced|knew|know|visited|read|both|also|suffered|complained|mentioned|said|cited|drank"
+    r"\b(?:had|have|has|having|speak\w*|spoke|owne?d?|likes?|liked|plays?(?!-)|played|takes?|took|stud(?:y|ied)"
+    r"|reported|used?|experienced|knew|know|visited|read|both|also|suffered|complained|mentioned|said|cited|drank"
     r"|watched|with|named|showed)\b"
 )
 """Things that one may have or do together with another."""

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from numerate.apps.consistency.base import Rule, rules
+from numerate.apps.consistency.base import Rule, finding_in_cell, rules
 from numerate.apps.consistency.cell_style import like_cell
 from numerate.apps.consistency.column_totals import near_slip
 from numerate.apps.consistency.patterns import regex
-from numerate.apps.findings import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from numerate.apps.consistency.table_numbers import NumberTable
     from numerate.apps.documents import Document
+    from numerate.apps.findings import Finding
 
 __all__ = ["TableSummaries"]
 
@@ -218,13 +218,7 @@ def _extremes(document: Document, table: NumberTable) -> Iterator[Finding]:
 def _finding(document: Document, row: int, column: int, real: float, message: str, kind: str) -> Finding:
     written = document.rows[row][column].strip()
     meant = like_cell(document.rows, row, column, round(real, 6))
-    return Finding(
-        rule="summary",
-        message=message.format(meant, written),
-        written=written,
-        meant=meant,
-        cell=(row + document.first_row, column),
-        key=document.header[column],
-        probability=0.9,
-        evidence={"kind": kind, "expected": real},
+    message = message.format(meant, written)
+    return finding_in_cell(
+        "summary", document, row, column, message, meant=meant, probability=0.9, kind=kind, expected=real
     )

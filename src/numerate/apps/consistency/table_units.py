@@ -7,9 +7,9 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from numerate.apps.consistency.base import finding_in_cell
 from numerate.apps.consistency.cell_style import like_cell
 from numerate.apps.consistency.patterns import regex
-from numerate.apps.findings import Finding
 from numerate.numerals.unit_factors import converted, dimension_name
 from numerate.reading import find
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from numerate.apps.consistency.table_numbers import NumberTable
     from numerate.apps.documents import Document
+    from numerate.apps.findings import Finding
 
 __all__ = ["unit_findings", "unit_of_name"]
 
@@ -90,7 +91,5 @@ def unit_findings(document: Document, table: NumberTable) -> Iterator[Finding]:
             written = document.rows[row][b].strip()
             meant = like_cell(document.rows, row, b, real)
             message = f"{document.rows[row][a].strip()} {unit} are {meant} {target}, not {written}."
-            yield Finding(
-                rule="relation", message=message, written=written, meant=meant, cell=(row + document.first_row, b),
-                key=document.header[b], probability=0.93, evidence={"kind": "units", "expected": real, "share": 1.0},
-            )  # fmt: skip
+            evidence = {"kind": "units", "expected": real, "share": 1.0}
+            yield finding_in_cell("relation", document, row, b, message, meant=meant, probability=0.93, **evidence)

@@ -23,14 +23,12 @@ __all__ = ["TextAndTable"]
 
 MOST_TABLES = 20
 _CUE = regex(
-    r"\b(?:total\w*|in all|altogether|overall|all told|sum|combined|together|spent|raised|collected"
-    r"|recorded|counted|received|sold|cost|costs|came to|comes to|amount\w*|budget|below|following"
-    r"|table)\b"
+    r"\b(?:total\w*|in all|altogether|overall|all told|sum|combined|together|spent|raised|collected|recorded|counted"
+    r"|received|sold|cost|costs|came to|comes to|amount\w*|budget|below|following|table)\b"
 )
 _OTHER = regex(
-    r"\b(?:last (?:year|month|week|season|time|quarter)|previous\w*|prior|before|budget(?:ed)?|plan\w*"
-    r"|target|expect\w*|after|compared|than|from|against|forecast|goal|earlier|ago|of them|of which"
-    r"|of these)\b"
+    r"\b(?:last (?:year|month|week|season|time|quarter)|previous\w*|prior|before|budget(?:ed)?|plan\w*|target|expect\w*"
+    r"|after|compared|than|from|against|forecast|goal|earlier|ago|of them|of which|of these)\b"
 )
 _WORD = regex(r"[a-z]{3,}")
 _CURRENCY = {

@@ -175,6 +175,8 @@ def told_scores(sentences: Sequence[Sentence]) -> Iterator[Finding]:
         text = part.text
         if "-" in text or "–" in text or " to " in text:
             found += [(part, match) for match in _SCORE.finditer(text)]
+            if len(found) > 2:
+                return
     if len(found) != 2:
         return
     (one, first), (other, again) = found

@@ -28,10 +28,9 @@ _HELD = regex(
 _HOLDS = regex(
     r"\b(?:an?|one|each|every) (?:(?:of (?:the|its|our|their|these|those) \w+ )"
     r"|(?:[a-z-]+ )?)(?P<of>[a-z]{3,}) (?:holds?|has"
-    r"|had|contains?|seats?|carr(?:y|ies)|weighs?|costs?|takes?|lasts?|covers?|yields?|gets?|got|receive[sd]?"
-    r"|needs?|uses?"
-    r"|feeds?|makes?|gave|gives?|brought|earns?|pays?|paid|plays?|can (?:hold|carry|seat|take))"
-    r"(?: (?:about|exactly|just|us|them))? [$€£]?$"
+    r"|had|contains?|seats?|carr(?:y|ies)|weighs?|costs?|takes?|lasts?|covers?|yields?|gets?|got|receive[sd]?|needs?"
+    r"|uses?|feeds?|makes?|gave|gives?|brought|earns?|pays?|paid|plays?|can (?:hold|carry|seat|take))(?: (?:about"
+    r"|exactly|just|us|them))? [$€£]?$"
 )
 _EVERY = regex(r"\b(?:each|every) (?P<of>[a-z]{3,})(?: [a-z]+){1,3} $")
 _PRICED = regex(r"\d(?: [a-z'’-]+){1,3} (?:at|@) [$€£]?$")

@@ -21,9 +21,8 @@ __all__ = ["told_fees", "told_shares"]
 
 _BECOMES = regex(
     r"(?: [a-z'’-]+){0,5}?,? (?:(?:will |would |now |then |therefore |thus |so )*(?:"
-    r"becomes?|became|be|costs?(?: them| you| us| me)?|to"
-    r"|turns? into|(?:go|goes|goes up|goes down|go up|go down|rises?|falls?|drops?|increases?) to))(?: now| then)?"
-    r"(?: an?)? [$€£]?"
+    r"becomes?|became|be|costs?(?: them| you| us| me)?|to|turns? into|(?:go|goes|goes up|goes down|go up|go down|rises?"
+    r"|falls?|drops?|increases?) to))(?: now| then)?(?: an?)? [$€£]?"
 )
 _UP = regex(
     r"\b(?:go(?:es|ing)? up|went up|ris(?:e|es|ing|en)|rose|increas\w+|rais\w+|add(?:s|ed|ing)?|dearer|more|up"

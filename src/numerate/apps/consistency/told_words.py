@@ -22,24 +22,20 @@ STOP = frozenset([
     "four", "five", "eight", "seven", "nine",
 ])  # fmt: skip
 CHANGED = regex(
-    r"\b(?:from|increas\w*|decreas\w*|reduc\w*|rais\w*|rose|rise|risen|fell|fall\w*|drop\w*|grew"
-    r"|grow\w*|compared|previous\w*|former\w*|earlier|originally|initial\w*"
-    r"|instead|another|versus|vs|while|whereas|than|moved|changed?|postponed|revised|corrected|second"
-    r"|third|other|others|each|per|respectively|budgeted|planned"
-    r"|estimated|forecast|expected|later|remaining|alone|including|without|before|after|year-ago"
-    r"|year earlier|last year|up|down|target\w*|goal|guidance|between"
-    r"|against|record|average|median|mean|and (?:another|a further)|of which|of whom|of these|of them"
-    r"|only|excluding|net|gross|adjusted|until|titrat\w*|now|new|old"
-    r"|first|next|dose escalat\w*|switched|cut|extended|maximum|minimum|at least|if|or|group|control"
-    r"|placebo|arm|half)\b"
+    r"\b(?:from|increas\w*|decreas\w*|reduc\w*|rais\w*|rose|rise|risen|fell|fall\w*|drop\w*|grew|grow\w*|compared"
+    r"|previous\w*|former\w*|earlier|originally|initial\w*|instead|another|versus|vs|while|whereas|than|moved|changed?"
+    r"|postponed|revised|corrected|second|third|other|others|each|per|respectively|budgeted|planned|estimated|forecast"
+    r"|expected|later|remaining|alone|including|without|before|after|year-ago|year earlier|last year|up|down|target\w*"
+    r"|goal|guidance|between|against|record|average|median|mean|and (?:another|a further)|of which|of whom|of these"
+    r"|of them|only|excluding|net|gross|adjusted|until|titrat\w*|now|new|old|first|next|dose escalat\w*|switched|cut"
+    r"|extended|maximum|minimum|at least|if|or|group|control|placebo|arm|half)\b"
 )
 CONTRASTED = regex(
-    r"\b(?:from|increas\w*|decreas\w*|reduc\w*|rais(?:ed|es|ing)|rose|fell|compared|previous\w*"
-    r"|former\w*|earlier|originally|initial\w*|instead|another|versus|vs"
-    r"|whereas|than|neighbou?ring|adjacent|adjoining|nearby|rival|sister|second|third|moved|changed?"
-    r"|postponed|revised|corrected|other|others|each|per|budgeted|planned|estimated|forecast|expected"
-    r"|remaining|target\w*|up|down"
-    r"|between|average|median|excluding|only|against|of these|of them|of which)\b"
+    r"\b(?:from|increas\w*|decreas\w*|reduc\w*|rais(?:ed|es|ing)|rose|fell|compared|previous\w*|former\w*|earlier"
+    r"|originally|initial\w*|instead|another|versus|vs|whereas|than|neighbou?ring|adjacent|adjoining|nearby|rival"
+    r"|sister|second|third|moved|changed?|postponed|revised|corrected|other|others|each|per|budgeted|planned|estimated"
+    r"|forecast|expected|remaining|target\w*|up|down|between|average|median|excluding|only|against|of these|of them"
+    r"|of which)\b"
 )
 """Words that tell two quantities apart, next to one of them."""
 APART = regex(

@@ -23,9 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["UnitFit"]
 
 _HEDGE = (
-    r"(?:(?:about|around|approximately|roughly|nearly|almost|over|under|up to|more than|less than|at least"
-    r"|only|just|some"
-    r"|an average of|an estimated) )*"
+    r"(?:(?:about|around|approximately|roughly|nearly|almost|over|under|up to|more than|less than|at least|only|just"
+    r"|some|an average of|an estimated) )*"
 )
 _IS = (
     r"(?: of|:|(?: (?:of|in|at|on|for|inside) (?:(?:the|its|this|an?) )?[a-z]+)?"
@@ -218,7 +217,10 @@ class UnitFit(Rule):
     def whole(self, document: Document, sentences: Sequence[Sentence]) -> Iterable[Finding]:
         """Compares things and activities with the unit beside them."""
         for sentence in sentences:
-            if any(each.unit is not None and each.kind != "money" for each in sentence.numerals):
+            tally = sentence.tally
+            if (tally.units or tally.percents) and any(
+                each.unit is not None and each.kind != "money" for each in sentence.numerals
+            ):
                 begin = max(0, sentence.offset - 150)
                 before = document.text[begin : sentence.offset].lower() if "eigh" in sentence.text else ""
                 yield from unit_nouns(sentence, before)

@@ -22,9 +22,8 @@ __all__ = ["unit_nouns"]
 
 _CONCENTRATION = regex(r"(?:[kmµunp]?(?:g|mol)|IU|U)/[dmµc]?(?:L|l|m\^3)$")
 _BABY = regex(
-    r"\b(?:baby|newborn|infant|birth ?weight|mother and (?:child|baby|daughter|son)|delivered (?:at"
-    r"|by)|gave birth|born at|maternity|little (?:girl|boy)|welcome|ca?esarean|c-section|apgar|neonate"
-    r"|midwi[fv]es?|delivery room"
+    r"\b(?:baby|newborn|infant|birth ?weight|mother and (?:child|baby|daughter|son)|delivered (?:at|by)|gave birth"
+    r"|born at|maternity|little (?:girl|boy)|welcome|ca?esarean|c-section|apgar|neonate|midwi[fv]es?|delivery room"
     r"|healthy (?:boy|girl|son|daughter)|weeks.? gestation|labour ward|labor ward)\b",
     re.IGNORECASE,
 )

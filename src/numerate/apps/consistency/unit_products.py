@@ -53,11 +53,10 @@ _ADVERBS = {
     "annually": "year",
 }  # fmt: skip
 _SAME = regex(
-    r"^(?:,|;| –| —| -)? ?(?:and )?(?:or|i\.e\.,?|that is,?|which is|which are|which makes?|that’s|that's|making"
-    r"|=|so|equal to"
-    r"|equals|equivalent to|this is|it is|giving|amounting to|for a total of|corresponding to|meaning|translating into"
-    r"|which (?:comes|works out|adds up|amounts|translates|corresponds) (?:to|at|into)|it makes|or about)\b"
-    r"|^[,:]? ?[(=]"
+    r"^(?:,|;| –| —| -)? ?(?:and )?(?:or|i\.e\.,?|that is,?|which is|which are|which makes?|that’s|that's|making|=|so"
+    r"|equal to|equals|equivalent to|this is|it is|giving|amounting to|for a total of|corresponding to|meaning"
+    r"|translating into|which (?:comes|works out|adds up|amounts|translates|corresponds) (?:to|at|into)|it makes"
+    r"|or about)\b|^[,:]? ?[(=]"
 )
 
 
