@@ -8,6 +8,7 @@ from numerate.apps.consistency.base import finding_at, plain, written_like
 from numerate.apps.consistency.change_claims import COMPARING, PLAINLY, Change, changes_of
 from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.slots import PERCENT, one
+from numerate.apps.consistency.wrong import wrong_difference
 from numerate.numerals.unit_factors import dimension_name
 
 if TYPE_CHECKING:
@@ -222,5 +223,4 @@ def _difference(sentence: Sentence, change: Change) -> Finding | None:
         return None  # it is about something else
     if _explained(sentence, change, lambda x, y: abs(abs(x.value - y.value) - d.value) <= x.half + y.half - 0.999):
         return None
-    message = f"The difference of {a.text} and {b.text} is {written_like(d, real)}, not {d.text}."
-    return finding_at("difference", d, message, meant=real, others=[a, b])
+    return wrong_difference(d, a, b, real)

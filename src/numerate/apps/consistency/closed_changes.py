@@ -9,6 +9,7 @@ from numerate.apps.consistency.base import finding_at, plain, written_like
 from numerate.apps.consistency.change_words import is_change
 from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.slots import COUNT, MONEY, UNIT, slot
+from numerate.apps.consistency.wrong import wrong_difference
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -90,8 +91,7 @@ def closed_margin(sentence: Sentence) -> Iterator[Finding]:
     real = abs(a.value - b.value)
     if d in (a, b) or d.hedge or d.value in (0, real) or real == 0 or d.value > 3 * real or real > 5 * d.value:
         return
-    message = f"The difference of {a.text} and {b.text} is {written_like(d, real)}, not {d.text}."
-    yield finding_at("difference", d, message, meant=real, others=[a, b], probability=0.87)
+    yield wrong_difference(d, a, b, real, 0.87)
 
 
 _APART = regex(r"\b(?:apart|older|younger|senior|junior|age (?:difference|gap)|difference in age|between them)\b")
@@ -288,8 +288,7 @@ def closed_way(sentence: Sentence) -> Iterator[Finding]:
     slack = slack if max(each.half for each in (a, b, d)) < 0.4 or d.value > 40 else min(slack, 1.01)
     if real == 0 or abs(real - d.value) <= slack or not 0.3 < d.value / real < 3 or d.value in (a.value, b.value):
         return
-    message = f"The difference of {a.text} and {b.text} is {written_like(d, real)}, not {d.text}."
-    yield finding_at("difference", d, message, meant=real, others=[a, b], probability=0.86)
+    yield wrong_difference(d, a, b, real, 0.86)
 
 
 _TAKEN = regex(

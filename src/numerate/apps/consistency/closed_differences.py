@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
-from numerate.apps.consistency.base import finding_at, written_like
 from numerate.apps.consistency.change_words import OTHER_BASE, is_change
 from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.slips import is_typo
+from numerate.apps.consistency.wrong import wrong_difference
 from numerate.numerals.unit_factors import converted, dimension_name
 
 if TYPE_CHECKING:
@@ -70,8 +70,7 @@ def closed_difference(sentence: Sentence) -> Iterator[Finding]:
     meant = real * d.value / said
     if OTHER_BASE.search(sentence.skeleton) and not is_typo(d, meant):
         return
-    message = f"The difference of {a.text} and {b.text} is {written_like(d, meant)}, not {d.text}."
-    yield finding_at("difference", d, message, meant=meant, others=[a, b], probability=0.9)
+    yield wrong_difference(d, a, b, meant, 0.9)
 
 
 def _has_range(sentence: Sentence, values: list[Quantity]) -> bool:

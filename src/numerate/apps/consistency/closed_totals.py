@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from numerate.apps.consistency.base import finding_at, plain, written_like
 from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.slips import is_typo
+from numerate.apps.consistency.wrong import wrong_sum
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,9 +78,7 @@ def closed_total(sentence: Sentence) -> Iterator[Finding]:
     is_apart = _NOT_PARTS.search(sentence.skeleton, max(0, begin)) is not None
     if is_apart and not is_typo(total, whole):
         return
-    terms = " + ".join(plain(each.value) for each in parts)
-    message = f"{terms} = {plain(whole)}, not {total.text}."
-    yield finding_at("sum", total, message, meant=whole, others=parts, probability=0.85)
+    yield wrong_sum(total, parts, whole, 0.85)
 
 
 _OPPOSITES = regex(

@@ -23,6 +23,7 @@ from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.race_times import race_times
 from numerate.apps.consistency.slots import CLOCK, DATED, YEAR
 from numerate.apps.consistency.spans import Span, ages_of, spans_of
+from numerate.apps.consistency.wrong import wrong_difference
 from numerate.numerals.unit_factors import dimension_name, measure_of
 
 if TYPE_CHECKING:
@@ -202,8 +203,7 @@ class Differences(Rule):
         real = abs(b.value - a.value)
         if d.value in (0, real) or real == 0 or d.value > 3 * real or real > 12 * d.value:
             return  # the last ones are about something else
-        message = f"The difference of {a.text} and {b.text} is {written_like(d, real)}, not {d.text}."
-        yield finding_at("difference", d, message, meant=real, others=[a, b])
+        yield wrong_difference(d, a, b, real)
 
 
 def _fits_others(sentence: Sentence, d: Quantity, unit_days: float, slack: float) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from numerate.apps.consistency.base import finding_at, written_like
 from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.slots import PERCENT, VALUE, slot
+from numerate.apps.consistency.wrong import wrong_order
 from numerate.apps.findings import Finding
 
 if TYPE_CHECKING:
@@ -104,8 +105,7 @@ def estimates(sentence: Sentence) -> Iterator[Finding]:
     for match in _KEPT.finditer(words) if " between " in words else ():
         a, b = sentence.slots(match, "ab")
         if _alike(a, b) and a.value > b.value > 0:
-            message = f"The range begins with {a.text}, which is more than its end {b.text}."
-            yield finding_at("range", a, message, others=[b], probability=0.87)
+            yield wrong_order(a, b, 0.87)
     if " range" in words or " limit" in words or " interval" in words or " band" in words:
         for match in _REFERENCE.finditer(words):
             yield from _reference(sentence, match)

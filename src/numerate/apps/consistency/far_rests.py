@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from numerate.apps.consistency.base import finding_at, plain
 from numerate.apps.consistency.paragraphs import NEEDED, Paragraph, is_explained, slip_bits
 from numerate.apps.consistency.patterns import regex
+from numerate.apps.consistency.wrong import wrong_sum
 from numerate.numerals.unit_factors import converted
 
 if TYPE_CHECKING:
@@ -75,9 +76,7 @@ def _rest(paragraph: Paragraph) -> Iterator[Finding]:
             continue
         bits = 3.0 + slip_bits(z, real) + (1.0 if len(parts) > 1 else 0.0)
         if bits >= NEEDED and not is_explained(z, alike):
-            terms = " - ".join(plain(each.value) for each in (*wholes, *parts))
-            message = f"{terms} = {plain(real)}, not {z.text}."
-            yield finding_at("sum", z, message, meant=real, others=[*wholes, *parts], probability=0.86)
+            yield wrong_sum(z, [*wholes, *parts], real, 0.86, "-")
 
 
 def mixed_sums(paragraph: Paragraph) -> Iterator[Finding]:

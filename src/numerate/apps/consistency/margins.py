@@ -14,6 +14,7 @@ from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.sentence_windows import windows_of
 from numerate.apps.consistency.slots import COUNT, VALUE, slot
 from numerate.apps.consistency.traits import VALUES, stems
+from numerate.apps.consistency.wrong import wrong_difference
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -197,8 +198,7 @@ def _score(window: list[Sentence]) -> Iterator[Finding]:
         )  # what else the sentence tells of the game is no matter
     if re.search(r"\b(?:half|quarter|record|previous|last|first|second|aggregate|average|season|career)\b", near):
         return
-    message = f"The difference of {a.text} and {b.text} is {written_like(d, real)}, not {d.text}."
-    yield finding_at("difference", d, message, meant=real, others=[a, b], probability=0.9)
+    yield wrong_difference(d, a, b, real, 0.9)
 
 
 def _alike(each: Quantity, d: Quantity) -> bool:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from numerate.apps.consistency.base import finding_at, plain
 from numerate.apps.consistency.gates import paragraph_gate
 from numerate.apps.consistency.paragraphs import slip_bits
 from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.traits import VALUES, stems
+from numerate.apps.consistency.wrong import wrong_sum
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,9 +60,7 @@ def match_records(paragraph: Paragraph) -> Iterator[Finding]:
         if _UNFINISHED.search(paragraph.lower, match.end(), match.end() + 90):
             continue
         if whole != total.value and 0.5 < whole / total.value < 2 and not (len(parts) == 2 and whole < total.value):
-            terms = " + ".join(plain(each.value) for each in parts)
-            message = f"{terms} = {plain(whole)}, not {total.text}."
-            yield finding_at("sum", total, message, meant=whole, others=parts, probability=0.88)
+            yield wrong_sum(total, parts, whole, 0.88)
 
 
 _ITEM = regex(r" ?(?:,|-|–|/|\||;|,? and|, and) ?| ")
@@ -93,6 +91,4 @@ def line_scores(paragraph: Paragraph) -> Iterator[Finding]:
         held = sum(total.value == sum(part.value for part in other) for total, other in both if total is not z)
         if real == z.value or not 0.6 < z.value / real < 1.67 or not (held or slip_bits(z, real) > 4):
             continue
-        terms = " + ".join(plain(each.value) for each in parts)
-        message = f"{terms} = {plain(real)}, not {z.text}."
-        yield finding_at("sum", z, message, meant=real, others=parts, probability=0.88)
+        yield wrong_sum(z, parts, real, 0.88)

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from numerate.apps.consistency.base import finding_at
 from numerate.apps.consistency.gates import whole_gate
 from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.slips import is_slip
 from numerate.apps.consistency.slots import COUNT, UNIT, slot
 from numerate.apps.consistency.traits import UNITS, VALUES, stems
+from numerate.apps.consistency.wrong import told_differently
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -117,7 +117,7 @@ def _all_of(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
         if _GROWN.search(text[a.start : b.start].lower()) or b.start - a.start > 400:
             continue
         if not _ELSEWHERE.match(text, b.end + 1 + len(noun)):
-            yield _finding(a, b, probability=0.86)
+            yield told_differently(a, b, 0.86)
 
 
 @whole_gate(stems(" ".join(_STATES)), VALUES[2])
@@ -147,7 +147,7 @@ def _people(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
         between = " ".join(each.skeleton for each in sentences[one.place : last.place + 1])
         if b.value > 10 * a.value or a.value > 10 * b.value or _OTHERS.search(between) or between.count(state) > 2:
             continue
-        yield _finding(a, b, probability=0.86)
+        yield told_differently(a, b, 0.86)
 
 
 def _differs(a: Quantity, b: Quantity) -> bool:
@@ -197,13 +197,8 @@ def _rated(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
         nouns = [set(re.findall(r"[a-z]{4,}", each)) for each in words]
         shared = {_stem(each) for each in nouns[0]} & {_stem(each) for each in nouns[1]}
         if all(_UNIVERSAL.search(each) for each in words) or (_differs(a, b) and len(shared) > 3):
-            yield _finding(a, b, probability=0.86)
+            yield told_differently(a, b, 0.86)
 
 
 def _stem(word: str) -> str:
     return word.removesuffix("s")
-
-
-def _finding(first: Quantity, second: Quantity, probability: float) -> Finding:
-    message = f"This is {second.text} here and {first.text} before."
-    return finding_at("repeated", second, message, meant=first.value, others=[first], probability=probability)

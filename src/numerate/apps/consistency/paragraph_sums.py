@@ -6,7 +6,6 @@ import math
 import re
 from typing import TYPE_CHECKING
 
-from numerate.apps.consistency.base import finding_at, plain
 from numerate.apps.consistency.match_records import line_scores, match_records
 from numerate.apps.consistency.paragraphs import NEEDED, is_explained, slip_bits
 from numerate.apps.consistency.part_lists import (
@@ -19,6 +18,7 @@ from numerate.apps.consistency.part_lists import (
     of_one_unit,
 )
 from numerate.apps.consistency.patterns import regex
+from numerate.apps.consistency.wrong import wrong_sum
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -136,9 +136,7 @@ def paragraph_sums(paragraph: Paragraph) -> Iterator[Finding]:
         others = [each for each in alike if each.start < z.start] if is_all else alike
         if not is_explained(z, others, means=best[3] == "+"):
             _, real, parts, sign = best
-            terms = f" {sign} ".join(plain(each.value) for each in parts)
-            message = f"{terms} = {plain(real)}, not {z.text}."
-            yield finding_at("sum", z, message, meant=real, others=parts, probability=0.86)
+            yield wrong_sum(z, parts, real, 0.86, sign)
 
 
 def _has_cue(lower: str) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from numerate.apps.consistency.base import finding_at
 from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.slots import COUNT, PERCENT, UNIT, VALUE, slot
+from numerate.apps.consistency.wrong import wrong_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -127,5 +128,4 @@ def descending(sentence: Sentence) -> Iterator[Finding]:
         a, b = sentence.slots(match, "ab")
         if not _alike(a, b) or not a.value > 1.2 * b.value > 0 or _FALLING.search(skeleton) or a.hedge or b.hedge:
             continue
-        message = f"The range begins with {a.text}, which is more than its end {b.text}."
-        yield finding_at("range", a, message, others=[b], probability=0.87)
+        yield wrong_order(a, b, 0.87)

@@ -49,6 +49,7 @@ from numerate.apps.consistency.range_patterns import (
     YEARS,
 )
 from numerate.apps.consistency.slots import DATED, MONEY, UNIT, YEAR
+from numerate.apps.consistency.wrong import wrong_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -177,8 +178,7 @@ class Ranges(Rule):
             if a.value > b.value and all(years):
                 yield from self._order(sentence, match)
             elif years == [False, True] and _is_early(a, b):
-                message = f"The range begins with {a.text}, which is after its end {b.text}."
-                yield finding_at("range", a, message, others=[b], probability=0.9)
+                yield wrong_order(a, b, 0.9, "after")
         if "aver" in skeleton or "mean" in skeleton or "median" in skeleton or "avg" in skeleton:
             yield from list(self._extremes(sentence)) or centre_outside(sentence)
         for match in (*DAYS.finditer(skeleton), *DASHED_DAYS.finditer(skeleton)) if DATED in skeleton else ():
@@ -209,8 +209,7 @@ class Ranges(Rule):
         is_shared = a.unit is None and a.group == "plain" and b.group == "unit"
         if not (_same(a, b) or is_shared) or a.value <= b.value * least or a.value == b.value:
             return
-        message = f"The range begins with {a.text}, which is more than its end {b.text}."
-        yield finding_at("range", a, message, others=[b], probability=0.92)
+        yield wrong_order(a, b, 0.92)
 
     def _days(self, sentence: Sentence, match: re.Match[str]) -> Iterable[Finding]:
         """`from 18 to 14 October`: two days of one month."""
@@ -218,8 +217,7 @@ class Ranges(Rule):
         day = re.match(r"\d{1,2}(?!\d)", b.text)
         if day is None or not 1 <= a.value <= 31 or a.value <= int(day[0]) or a.half != 0.5:
             return
-        message = f"The range begins with {a.text}, which is after its end {b.text}."
-        yield finding_at("range", a, message, others=[b], probability=0.9)
+        yield wrong_order(a, b, 0.9, "after")
 
     def _extremes(self, sentence: Sentence) -> Iterable[Finding]:
         """A mean below the minimum, or above the maximum."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from numerate.apps.consistency.base import finding_at, plain
 from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.slips import is_typo
+from numerate.apps.consistency.wrong import wrong_sum
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -107,9 +108,7 @@ def stated_results(sentence: Sentence) -> Iterator[Finding]:
         if z.unit is None and _nouns_differ(sentence, largest, z) and not is_typo(z, real):
             return
         if real > 0 and 0.5 < z.value / real < 2 and z.value < largest.value and (not is_apart or is_typo(z, real)):
-            told = " - ".join(plain(each.value) for each in terms)
-            message = f"{told} = {plain(real)}, not {z.text}."
-            yield finding_at("sum", z, message, meant=real, others=terms, probability=0.85)
+            yield wrong_sum(z, terms, real, 0.85, "-")
             return
     if not is_all or z.value <= largest.value:
         return
@@ -117,9 +116,7 @@ def stated_results(sentence: Sentence) -> Iterator[Finding]:
         return
     whole = sum(each.value for each in terms)
     if 0.8 < z.value / whole < 1.25 and (not is_apart or is_typo(z, whole)):
-        told = " + ".join(plain(each.value) for each in terms)
-        message = f"{told} = {plain(whole)}, not {z.text}."
-        yield finding_at("sum", z, message, meant=whole, others=terms, probability=0.85)
+        yield wrong_sum(z, terms, whole, 0.85)
 
 
 def _nouns_differ(sentence: Sentence, one: Quantity, other: Quantity) -> bool:

@@ -18,6 +18,7 @@ from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.slots import AMOUNT, COUNT, ORDINAL, one, slot
 from numerate.apps.consistency.stated_results import stated_results
 from numerate.apps.consistency.sum_rounding import another_sum, has_more_parts, rounding, slack_of
+from numerate.apps.consistency.wrong import wrong_sum
 from numerate.numerals.unit_factors import converted
 
 if TYPE_CHECKING:
@@ -220,9 +221,7 @@ class Sums(Rule):
             return
         if another_sum(sentence, total, parts, scale) or (whole < total.value and has_more_parts(sentence, len(parts))):
             return
-        terms = " + ".join(plain(part.value) for part in parts)
-        message = f"{terms} = {plain(whole)}, not {total.text}."
-        yield finding_at("sum", total, message, meant=whole, others=parts)
+        yield wrong_sum(total, parts, whole)
 
     def _at_most(self, sentence: Sentence, match: re.Match[str], is_certain: bool) -> Iterable[Finding]:
         total, parts = sentence.get(match, "total"), sentence.within(match["parts"])

@@ -15,6 +15,7 @@ from numerate.apps.consistency.paragraphs import is_explained
 from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.slips import rounded_slip_bits
 from numerate.apps.consistency.told_words import APART, STOP
+from numerate.apps.consistency.wrong import told_differently
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -130,8 +131,7 @@ def _compared(told: _Told, earlier: list[_Told]) -> Iterator[Finding]:
     if bits < NEEDED or is_explained(b, [each.quantity for each in earlier]):
         return
     a = first.quantity
-    message = f"This is {b.text} here and {a.text} before."
-    yield finding_at("repeated", b, message, meant=a.value, others=[a], probability=0.86)
+    yield told_differently(a, b, 0.86)
 
 
 def _bits(first: _Told, told: _Told) -> float:
