@@ -11,13 +11,16 @@ from numerate.apps.consistency.patterns import regex
 if TYPE_CHECKING:
     import re
 
-__all__ = ["DATE", "MONTH", "NamedDate", "day_exists", "days_in_month", "month_number", "read_date"]
-
-_NAMES = [
-    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
-    "december",
+__all__ = [
+    "DATE", "ISO_DATE", "MONTH", "MONTHS", "WEEKDAYS", "YEAR_DAYS", "NamedDate", "day_exists", "days_in_month",
+    "month_number", "read_date",
 ]  # fmt: skip
-_NUMBERS = {name[:3]: index for index, name in enumerate(_NAMES, 1)}
+
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+"""First letters of the months, in lower case."""
+YEAR_DAYS = 365.2425
+_NUMBERS = {name: index for index, name in enumerate(MONTHS, 1)}
 MONTH = (
     r"(?:Jan(?:uary|\.)?|Feb(?:ruary|\.)?|Mar(?:ch|\.)?|Apr(?:il|\.)?|May|June?|July?|Aug(?:ust|\.)?|Sept?(?:ember|\.)?"
     r"|Oct(?:ober|\.)?|Nov(?:ember|\.)?|Dec(?:ember|\.)?)"
@@ -30,6 +33,7 @@ DATE = regex(
     rf"|(?P<m3>{MONTH}),? (?P<y3>{_YEAR})(?!\d))"
 )
 """`3 March 1950`, `March 3, 1950`, `March 1950` and the same without a year."""
+ISO_DATE = regex(r"(?<![\w./:-])([12]\d{3})-(\d{2})-(\d{2})(?![\w/-]|\.\d)")
 
 
 class NamedDate(NamedTuple):

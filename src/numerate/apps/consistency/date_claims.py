@@ -8,6 +8,7 @@ import re
 from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
+from numerate.apps.consistency.calendar_words import ISO_DATE, WEEKDAYS
 from numerate.apps.consistency.gates import group_gate
 from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.sentence_windows import sentence_groups
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["date_claims"]
 
-_DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
 _DAY = (
     r"(?P<w>Mon(?:day)?|Tue(?:s(?:day)?)?|Wed(?:nesday)?|Thu(?:r(?:s(?:day)?)?)?|Fri(?:day)?"
     r"|Sat(?:urday)?|Sun(?:day)?)\b"
@@ -33,7 +33,6 @@ _AFTER = regex(
     rf"(?:the )?{_DAY}(?! (?:the )?(?:\d|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec))"
 )
 _ANY_DAY = regex(r"\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)")
-_ISO = regex(r"(?<![\w./:-])([12]\d{3})-(\d{2})-(\d{2})(?![\w/-]|\.\d)")
 _SLASHED = regex(r"(?<![\w./-])(\d{1,2})([/.])(\d{1,2})\2((?:19|20)\d\d)(?![\w/-]|\.\d)")
 _BEGIN = regex(
     r"\b(?:open(?:s|ed|ing)?|start(?:s|ed)?|begins?|began|begun|from|check(?:ing|ed)?[ -]in|depart\w*|le(?:ave"
@@ -98,7 +97,7 @@ def _of_dates(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
                 for each, weekday, span in _weekdays(sentence, dates):
                     if each.has_year and each.is_sure and each.date.year >= 1925:
                         if each.date.weekday() != weekday:
-                            yield _finding(text, span, f"that day was a {_DAYS[each.date.weekday()]}")
+                            yield _finding(text, span, f"that day was a {WEEKDAYS[each.date.weekday()]}")
                     elif not each.has_year:
                         told.append((each, weekday, span))
             yield from _order(text, sentence, dates)
@@ -121,7 +120,7 @@ def _dates(sentence: Sentence) -> list[_Date]:
             day = datetime.date.fromordinal(int(date.days))
             found.append(_Date(match.start(), match.end(), day, date.year is not None, True))
     if text.count("-") > 1:
-        for match in _ISO.finditer(text):
+        for match in ISO_DATE.finditer(text):
             _add(found, match, *(int(match[index]) for index in (1, 2, 3)))
     if text.count("/") > 1 or text.count(".") > 2:
         for match in _SLASHED.finditer(text):
@@ -147,7 +146,7 @@ def _weekdays(sentence: Sentence, dates: list[_Date]) -> Iterator[tuple[_Date, i
         match = before if before is not None and before.end() == each.start else _AFTER.match(text, each.end)
         if match is None:
             continue
-        weekday = next(index for index, name in enumerate(_DAYS) if name.startswith(match["w"][:3]))
+        weekday = next(index for index, name in enumerate(WEEKDAYS) if name.startswith(match["w"][:3]))
         yield each, weekday, (min(match.start("w"), each.start) + offset, max(match.end("w"), each.end) + offset)
 
 
@@ -199,7 +198,7 @@ def _over_sentences(text: str, group: Sequence[Sentence]) -> Iterator[Finding]:
             yield _finding(text, span, f"this is before {first.text[a.start : a.end]}, when it begins")
 
 
-_WEEKDAY = "|".join(_DAYS)
+_WEEKDAY = "|".join(WEEKDAYS)
 _ONE_DAY = regex(rf"\b(?:{_WEEKDAY})\b")
 _LATER = regex(
     r"\b(?:(?P<n>two|three|four|five|six) days (?:later|after(?:wards)?)|the (?:next|following) day"
@@ -225,7 +224,7 @@ def _days_later(text: str, group: Sequence[Sentence]) -> Iterator[Finding]:
         if not at:
             continue
         day = days[at - 1][0]
-        if (_DAYS.index(day) + _COUNTS.get(match["n"] or "", 1) - _DAYS.index(match["w"])) % 7:
+        if (WEEKDAYS.index(day) + _COUNTS.get(match["n"] or "", 1) - WEEKDAYS.index(match["w"])) % 7:
             yield _finding(text, match.span("w"), f"this is not {match[0].split(',')[0]} {day}")
 
 

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, matches, rules, written_like
+from numerate.apps.consistency.calendar_words import YEAR_DAYS
 from numerate.apps.consistency.changes import change_findings
 from numerate.apps.consistency.closed_changes import closed_ages, closed_margin, closed_way
 from numerate.apps.consistency.closed_differences import closed_difference
@@ -60,7 +61,6 @@ _OTHER_CLOCK = regex(
     r"\bhours? (?:ahead|behind|forward|back)\b|\blocal time\b|\bclocks? (?:go|went|are|is|change[sd]?|were)\b"
     r"|\btime difference\b|\b[a-z]+(?:ian|ish|ese|eek|ern) time\b"
 )
-_YEAR_DAYS = 365.2425
 
 
 @rules.register("difference")
@@ -141,7 +141,7 @@ class Differences(Rule):
         # Dates leave no more than the rounding of months and years.
         least = 0.6 if a.group == b.group == "date" and unit_days > 20 else 1.0
         if a.group == b.group == "year" and unit_days < 300:
-            blur = _YEAR_DAYS
+            blur = YEAR_DAYS
         if a.group == "clock":
             least = 2 / 1440 / unit_days
         if unit_days > 3000:
@@ -157,11 +157,11 @@ class Differences(Rule):
 
     def _age(self, sentence: Sentence, a: Quantity, b: Quantity, d: Quantity) -> Iterable[Finding]:
         days, blur = _days_between(a, b)
-        years = days / _YEAR_DAYS
+        years = days / YEAR_DAYS
         if (
             not 0 < years < 2000
             or d.hedge
-            or abs(years - d.value) <= (1.01 if a.group == b.group else 1.3) + blur / _YEAR_DAYS / 400
+            or abs(years - d.value) <= (1.01 if a.group == b.group else 1.3) + blur / YEAR_DAYS / 400
         ):
             return
         meant = int(years + 1e-6) if blur < 40 else round(years)
@@ -229,8 +229,8 @@ def _days_between(a: Quantity, b: Quantity) -> tuple[float, float]:
     blur = 0.0
     for each in (a, b):
         if each.group == "year":
-            days.append(each.value * _YEAR_DAYS)
-            blur = 0.0 if a.group == b.group else _YEAR_DAYS
+            days.append(each.value * YEAR_DAYS)
+            blur = 0.0 if a.group == b.group else YEAR_DAYS
         else:
             days.append(each.value)
     if a.group == b.group == "date":

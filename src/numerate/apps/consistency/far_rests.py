@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from numerate.apps.consistency.base import finding_at, plain
 from numerate.apps.consistency.paragraphs import NEEDED, Paragraph, is_explained, slip_bits
 from numerate.apps.consistency.patterns import regex
+from numerate.apps.consistency.sentence_windows import EMPTY_LINE
 from numerate.apps.consistency.wrong import wrong_sum
 from numerate.numerals.unit_factors import converted
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["far_rests", "mixed_sums"]
 
 MOST_GAP = 600
-_BREAK = regex(r"\n[ \t]*\n")
 _REST = regex(
     r"\b(?:the (?:other|remaining|rest|remainder|balance)|remaining|leaving|which leaves?|which left)"
     r"(?:,? [a-z'’$€£-]+){0,4}?[ ,:–—(]*$"
@@ -48,9 +48,13 @@ def far_rests(text: str, sentences: Sequence[Sentence], source: str = "") -> Ite
         if len(this.numerals) < 2 or not ("remain" in this.text or "leav" in this.text or "the rest" in this.text):
             continue
         end = last.offset + len(last.text)
-        if this.offset - end > MOST_GAP or len(_BREAK.findall(text, end, this.offset)) != 1 or len(last.numerals) > 3:
+        if (
+            this.offset - end > MOST_GAP
+            or len(EMPTY_LINE.findall(text, end, this.offset)) != 1
+            or len(last.numerals) > 3
+        ):
             continue
-        if _BREAK.search(text, this.offset, this.offset + len(this.text)):
+        if EMPTY_LINE.search(text, this.offset, this.offset + len(this.text)):
             continue
         stop = this.offset + len(this.text)
         paragraph = Paragraph(text[last.offset : stop], last.offset, [last, this], source)

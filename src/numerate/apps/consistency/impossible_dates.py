@@ -7,7 +7,16 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_in_cell, rules
-from numerate.apps.consistency.calendar_words import DATE, MONTH, day_exists, days_in_month, month_number, read_date
+from numerate.apps.consistency.calendar_words import (
+    DATE,
+    ISO_DATE,
+    MONTH,
+    WEEKDAYS,
+    day_exists,
+    days_in_month,
+    month_number,
+    read_date,
+)
 from numerate.apps.consistency.date_claims import date_claims
 from numerate.apps.consistency.patterns import regex
 from numerate.apps.findings import Finding
@@ -26,7 +35,6 @@ _MONTHS = [
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
     "December",
 ]  # fmt: skip
-_ISO = regex(r"(?<![\w./:-])([12]\d{3})-(\d{2})-(\d{2})(?![\w/-]|\.\d)")
 _NUMERIC = regex(r"\d[-/.]\d{1,2}[-/.]\d")
 _CODE = regex(
     r"\b(?:order|invoice|number|no\.?|id|ref\.?|reference|part|model|serial|case|item|ticket|version|code"
@@ -49,8 +57,7 @@ _TODAY = regex(
 )
 _LONG = regex(r"\s?(?:-?minutes?\b|min\b|hours?\b|long\b|into\b|mark\b|run\b|left\b|ratio\b)", re.IGNORECASE)
 """Behind minutes and seconds: `25:40 long`."""
-_DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
-_WEEKDAY = regex(rf"\b(?P<weekday>{'|'.join(_DAYS)}),? (?:the )?{DATE.pattern}")
+_WEEKDAY = regex(rf"\b(?P<weekday>{'|'.join(WEEKDAYS)}),? (?:the )?{DATE.pattern}")
 _CELL_CLOCK = regex(r"(\d{1,2}):(\d{2})(?::\d{2})?")
 _SCORE = regex(
     r"\b(?:won|lost|score|beat|defeat|led|draw|drew|handball|match|verse|gospel|bible|psalm|game|set)", re.IGNORECASE
@@ -102,7 +109,7 @@ class ImpossibleDate(Rule):
                 # Before that, other calendars were in use.
                 if date is None or date.day is None or date.year is None or date.year < 1925:
                     continue
-                real = _DAYS[datetime.date.fromordinal(int(date.days)).weekday()]
+                real = WEEKDAYS[datetime.date.fromordinal(int(date.days)).weekday()]
                 if real != match["weekday"].capitalize():
                     start = match.start("weekday")
                     span, message = (start, match.end()), f"that day was a {real}"
@@ -160,7 +167,7 @@ def impossible_cell(cell: str) -> str:
 
 def _looks_dated(cell: str) -> bool:
     text = cell.strip()
-    return any(p.fullmatch(text) for p in (DATE, _ISO, _SLASHED, _CELL_CLOCK)) or bool(impossible_cell(cell))
+    return any(p.fullmatch(text) for p in (DATE, ISO_DATE, _SLASHED, _CELL_CLOCK)) or bool(impossible_cell(cell))
 
 
 def _named(text: str, match: re.Match[str]) -> str | None:
@@ -198,7 +205,7 @@ def _days(month: int, year: int | None) -> str:
 
 
 def _numeric(text: str) -> Iterable[tuple[int, int, str]]:
-    for match in _ISO.finditer(text) if text.count("-") > 1 else ():
+    for match in ISO_DATE.finditer(text) if text.count("-") > 1 else ():
         if _CODE.search(text, max(0, match.start() - 24), match.start()):
             continue
         year, month, day = (int(match[group]) for group in (1, 2, 3))

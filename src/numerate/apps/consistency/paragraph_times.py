@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
+from numerate.apps.consistency.calendar_words import YEAR_DAYS
 from numerate.apps.consistency.closed_spans import FLIGHT
 from numerate.apps.consistency.paragraphs import NEEDED, slip_bits
 from numerate.apps.consistency.patterns import regex
@@ -76,7 +77,7 @@ def year_gaps(paragraph: Paragraph, d: Quantity) -> Iterator[Finding]:
         yield finding_at("difference", d, message, meant=real, others=[a, b], probability=0.86)
 
 
-DAYS = {"d": 1.0, "week": 7.0, "month": 30.4369, "year": 365.2425}
+DAYS = {"d": 1.0, "week": 7.0, "month": 30.4369, "year": YEAR_DAYS}
 _FULL = regex(r"\d{1,2}\D+[12]\d{3}|[12]\d{3}-\d\d-\d\d")
 _LONG = regex(
     r"\b(?:within|after|lasts?|lasted|runs? for|ran for|warranty(?: of|:)?|guarantee of|term of|period of|for|valid for"

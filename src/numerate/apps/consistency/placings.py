@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at
+from numerate.apps.consistency.calendar_words import MONTHS
 from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.slots import COUNT, ORDINAL, UNIT, slot
 
@@ -41,11 +42,6 @@ _BETTER = (
     r"|in front|further|farther|stronger)"
 )
 _ONLY = regex(rf"\b(?:Only|Just|only|just) {_LIST} (?:{_DID}|have|has|[a-z]{{4,}})\b[^.;\d]{{0,25}}?\b{_BETTER}\b")
-_BEATEN = regex(
-    rf"\b(?:beaten|bettered|preceded|surpassed|outscored|topped|headed"
-    rf"|exceeded)(?:,? [a-z]+)? only by {_LIST}(?=[.;,]|$)"
-    rf"|,? (?:behind|after) (?:only )?(?P<list2>{_NAME} \([^)]*\)(?:, {_NAME})*,? and {_NAME})(?=[.;]|$)"
-)
 _COUNTED = regex(
     r"\b(?:[Oo]nly |[Jj]ust |[Tt]he )?(?P<n>(?i:one|two|three|four|five|six|seven|eight|nine|ten)) (?:other )?"
     r"(?P<who>rivals?|riders?|runners?|others?|swimmers?|skiers?|drivers?|boats?|crews?|teams?|athletes|men"
@@ -79,7 +75,6 @@ def faster_ones(group: list[Sentence]) -> Iterator[Finding]:
             continue
         claims = [*_ONLY.finditer(text)] if "nly " in text or "ust " in text else []
         claims += _COUNTED.finditer(text)
-        claims += _BEATEN.finditer(text) if "nly by " in text or "behind " in text or "after " in text else ()
         if len(claims) != 1:
             continue
         claim = claims[0]
@@ -100,7 +95,7 @@ def faster_ones(group: list[Sentence]) -> Iterator[Finding]:
         part, match = placed[0]
         n = part.get(match, "n" if match["n"] else "m")
         names = claim.re.groupindex
-        listed = "" if "n" in names else claim["list"] or claim["list2" if "list2" in names else "list"]
+        listed = "" if "n" in names else claim["list"]
         count = _NUMBERS[claim["n"].lower()] if "n" in names else len(_items(listed))
         if not 2 <= n.value <= 15 or n.value == count + 1 or abs(n.value - count - 1) > 3:
             continue
@@ -159,7 +154,6 @@ _MONTH = (
     r"(?P<{0}>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:t(?:ember)?)?"
     r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
 )
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _PERIOD = regex(
     r"\b(?:(?P<n>first|second|third|fourth|last|1st|2nd|3rd|4th) (?P<what>quarter|half)|q(?P<q>[1-4])|h(?P<h>[12]))\b"
     r"(?: of (?:the (?:calendar )?year|\d{4}|the year)| \d{4})?(?:,? \(| ?,? (?:from|between|i\.e\.|that is)|,|:) ?"
@@ -176,7 +170,7 @@ def periods(group: list[Sentence], text: str) -> Iterator[Finding]:
             length = 3 if match["q"] or match["what"] == "quarter" else 6
             count = 12 // length
             place = int(match["q"] or match["h"] or 0) or _PLACES.get(match["n"], count)
-            begin, end = (_MONTHS.index(match[name][:3]) for name in "ab")
+            begin, end = (MONTHS.index(match[name][:3]) for name in "ab")
             at = sentence.offset + match.start()
             number = next((each for each in sentence.quantities if at - 1 <= each.start <= at + 8), None)
             if place <= count and number is not None and (end - begin) % 12 + 1 == length:

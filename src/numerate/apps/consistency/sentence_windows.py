@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
     from numerate.apps.consistency.sentences import Sentence
 
-__all__ = ["RELATIVE", "SentenceGroup", "sentence_groups", "windows_of"]
+__all__ = ["EMPTY_LINE", "RELATIVE", "SentenceGroup", "sentence_groups", "windows_of"]
 
-_BREAK = regex(r"\n[ \t]*\n")
+EMPTY_LINE = regex(r"\n[ \t]*\n")
 RELATIVE = regex(
     r"\b(?:father|mother|son|daughter|brother|sister|wife|husband|uncle|aunt|grandfather|grandmother|grandson|cousin"
     r"|twin|nephew|niece|parents?|children|child|widow|widower|spouse|partner|siblings?|predecessor|successor|teacher"
@@ -77,7 +77,7 @@ def _groups(text: str, sentences: Sequence[Sentence]) -> Iterator[Sequence[Sente
     for sentence in sentences:
         if group:
             end = group[-1].offset + len(group[-1].text)
-            if text.find("\n", end, sentence.offset) >= 0 and _BREAK.search(text, end, sentence.offset):
+            if text.find("\n", end, sentence.offset) >= 0 and EMPTY_LINE.search(text, end, sentence.offset):
                 yield group
                 group = []
         group.append(sentence)

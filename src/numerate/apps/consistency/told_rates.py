@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from numerate.apps.consistency.calendar_words import MONTHS
 from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.quantities import Quantity
 
@@ -40,8 +41,7 @@ _NO_THINGS = frozenset([
 ])  # fmt: skip
 _ADVERB = regex(r"\b(?P<of>hour|dai|week|month|year)ly (?:average|mean)(?: [a-z'’-]+){0,4} $")
 _PERIODS = {"day": "d", "week": "week", "month": "month", "year": "year", "hour": "h", "minute": "min"}
-_NAMES = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_MONTHS = regex(rf"\b(?:from|between) ({'|'.join(_NAMES)})[a-z]* (?:to|and|until|through) ({'|'.join(_NAMES)})[a-z]*")
+_MONTHS = regex(rf"\b(?:from|between) ({'|'.join(MONTHS)})[a-z]* (?:to|and|until|through) ({'|'.join(MONTHS)})[a-z]*")
 _PERIOD = regex(
     r"\b(?:over|in|for|during|within|per|of|every|each|after|through)? ?(?:an?|one|the|each|every|per) "
     r"(?:full |whole |entire |single |calendar )?(?P<of>day|week|month|year|hour|minute)\b(?! (?:ago|before|earlier))"
@@ -160,7 +160,7 @@ def periods_of(paragraph: Paragraph, quantity: Quantity) -> Iterator[Quantity]:
     begin = quantity.start - len(paragraph.upto(quantity))
     months = _MONTHS.search(paragraph.upto(quantity))
     if months is not None:
-        count = (_NAMES.index(months[2][:3]) - _NAMES.index(months[1][:3])) % 12 + 1
+        count = (MONTHS.index(months[2][:3]) - MONTHS.index(months[1][:3])) % 12 + 1
         yield Quantity(months[0], begin, begin, float(count), "month", "unit", (), step=1e-9)
     for match in (
         *_PERIOD.finditer(paragraph.upto(quantity)[-60:]),

@@ -33,6 +33,7 @@ _NUMERIC_DATE = regex(r"\d-\d\d?-\d|\d[/.]\d\d?[/.]\d")
 _WITHIN = regex(r"[^a-z](?=.)", re.DOTALL)
 """Behind what is no letter, another word may begin: `three-point`."""
 _PRIVATE = regex("[\ue000-\uf8ff]")
+_MARKS = ",;:.)]%"
 _MOST = 4
 
 
@@ -87,6 +88,10 @@ class _Words(dict[str, int]):
     def __missing__(self, word: str) -> int:
         if len(self) >= MOST_WORDS:
             self.clear()
+        core = word.rstrip(_MARKS)
+        if core != word and core.isalpha() and core.isascii():
+            bits = self[word] = self[core]  # no cue has a mark
+            return bits
         bits = self._beginning(word, 0) if word[:3] in self._starts or word[0] in self._short else 0
         for cue, ends, bit in self._parts:
             at = word.find(cue)
