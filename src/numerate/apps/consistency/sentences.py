@@ -75,6 +75,7 @@ class Sentence:
     r"""A sentence of a document with its quantities and its skeleton.
 
     Example:
+        >>> from numerate.apps.consistency.slots import UNIT, slot
         >>> from numerate.reading import find
         >>> text = "The lake is 28 km (27 mi) long."
         >>> sentence = Sentence(text, 0, find(text))
