@@ -6,59 +6,57 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at
-from numerate.apps.consistency.quantities import ORDINAL, YEAR, slot
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.sentence_windows import RELATIVE
+from numerate.apps.consistency.slots import NO_NUMBER, ORDINAL, YEAR, slot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.findings import Finding
 
 __all__ = ["ANNUAL", "anniversaries", "editions"]
 
 _N = slot("n", ORDINAL)
-_GAP = r"[^.;\ue000-\uf8ff]"
-_FIRST = re.compile(
+_FIRST = regex(
     rf"(?:{slot('o', ORDINAL)} (?:held|staged|run|took place|organi[sz]ed|awarded|celebrated|published"
     r"|contested|hosted|edition)|\b(?:inaugurated|launched|founded|began|started)"
     r"|\binaugural (?:edition|race|festival|event)|held (?:annually |every year |each year "
-    rf"|yearly )?since|(?:annual|yearly|annually|every year|each year) since){_GAP}{{0,40}}?(?:in "
+    rf"|yearly )?since|(?:annual|yearly|annually|every year|each year) since){NO_NUMBER}{{0,40}}?(?:in "
     rf"|since )?{slot('y', YEAR)}"
 )
-ANNUAL = re.compile(
-    r"\b(?:annual|annually|every (?:single )?(?:year|summer|spring|autumn|winter|september|may|june"
-    r"|july|august)|each (?:year|summer|spring|autumn|winter)|yearly|once a year"
-    r"|without (?:a )?(?:break|interruption|fail))\b"
+ANNUAL = regex(
+    r"\b(?:annual|annually|every (?:single )?(?:year|summer|spring|autumn|winter|september|may|june|july|august)"
+    r"|each (?:year|summer|spring|autumn|winter)|yearly|once a year|without (?:a )?(?:break|interruption|fail))\b"
 )
-_GAPS = re.compile(
-    r"\b(?:except|interrupt\w*|pandemic|covid\w*|cancel\w*|war|wars|missed|miss|not held|suspended"
-    r"|paused|skipped|gap|biennial|biennale|two years|other year|hiatus|revived|again|online"
-    r"|postponed|twice|apart from)\b"
+_GAPS = regex(
+    r"\b(?:except|interrupt\w*|pandemic|covid\w*|cancel\w*|war|wars|missed|miss|not held|suspended|paused|skipped|gap"
+    r"|biennial|biennale|two years|other year|hiatus|revived|again|online|postponed|twice|apart from)\b"
 )
-_NEVER = re.compile(
+_NEVER = regex(
     r"\bwithout (?:a )?(?:break|interruption|fail)\b|\bnever (?:missed|been (?:cancelled|skipped))\b"
     r"|\bevery (?:single )?year since\b|\bhas taken place every\b"
 )
-_EDITION = re.compile(
+_EDITION = regex(
     rf"{_N}(?: annual)?(?: [a-z]+)? ?(?:edition|festival|running|race|run|fair|conference|meeting"
     r"|congress|show|time|tournament|marathon|symposium|regatta|event)?,?(?: \(|(?: (?:is|was|will|be|takes"
     r"|took|place|planned|due|to|held|run)){0,4} (?:in|of|for|held in"
     rf"|is in))? ?{slot('b', YEAR)}"
-    rf"|\bin {slot('c', YEAR)}(?:,|:)?{_GAP}{{0,40}}?\b(?:the|its"
+    rf"|\bin {slot('c', YEAR)}(?:,|:)?{NO_NUMBER}{{0,40}}?\b(?:the|its"
     rf"|their) {slot('m', ORDINAL)}(?: annual)?(?: [a-z]+)? (?:edition|festival|running|race|run|fair"
     r"|conference|meeting|show|tournament|marathon|time)\b"
 )
-_ANNIVERSARY = re.compile(
+_ANNIVERSARY = regex(
     rf"(?:{_N}(?:[ -][a-z]+)? (?P<what>anniversary|birthday|jubilee)"
     rf"|\b(?:in|enters|entering|entered|now in|marks) (?:its|their) {slot('m', ORDINAL)} (?P<year>year))\b"
 )
-_BEGUN = re.compile(
-    r"\b(?:opened|founded|born|established|formed|incorporated|launched|built|inaugurated|created"
-    r"|completed|started|married|wed|began|begun|set up|signed|unveiled|consecrated|released"
-    r"|chartered|introduced|first)\b"
+_BEGUN = regex(
+    r"\b(?:opened|founded|born|established|formed|incorporated|launched|built|inaugurated|created|completed|started"
+    r"|married|wed|began|begun|set up|signed|unveiled|consecrated|released|chartered|introduced|first)\b"
 )
-_OTHER_YEAR = re.compile(
+_OTHER_YEAR = regex(
     r"\b(?:late|belated\w*|postponed|year (?:early|late|after)|before|after|until|since then|delayed|moved)\b"
 )
 
@@ -106,7 +104,7 @@ def anniversaries(group: list[Sentence]) -> Iterator[Finding]:
             break
 
 
-_WHOSE = re.compile(r"['’]s (?:[a-z]+ )?$")
+_WHOSE = regex(r"['’]s (?:[a-z]+ )?$")
 
 
 def _begun_in(window: list[Sentence]) -> int | None:

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.enumerations import enumerations, listed_members
 from numerate.apps.consistency.listed_codes import listed_codes, numbered_points
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.findings import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from numerate.apps.consistency.quantities import Sentence
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.documents import Document
 
 __all__ = ["announced_lists"]
@@ -27,39 +28,35 @@ _WORDS = {
     )
 }
 _N = rf"(?P<n>{'|'.join(sorted(_WORDS, key=len, reverse=True))}|1[0-9]|[2-9])"
-_ITEM = re.compile(r"^(?P<indent>[ \t]*)(?P<mark>[-*•–+◦▪]|\(?(?:\d{1,2}|[a-h])[.)]|\[[ x]\])[ \t]+(?P<body>\S.*)$")
-_LEAD = re.compile(
+_ITEM = regex(r"^(?P<indent>[ \t]*)(?P<mark>[-*•–+◦▪]|\(?(?:\d{1,2}|[a-h])[.)]|\[[ x]\])[ \t]+(?P<body>\S.*)$")
+_LEAD = regex(
     rf"\b{_N}(?: (?!hours?\b|minutes?\b|days?\b|weeks?\b|months?\b|years?\b|per\b|euros?\b"
     r"|dollars?\b)[a-z][\w'’-]*){0,3}? (?P<noun>(?!hours\b|minutes\b|days\b|weeks\b|months\b|years\b"
     r"|euros\b|dollars\b)[a-z][\w'’-]*s|people|men|women|children"
     r"|criteria)\b(?P<gap>[^:.!?\n]{0,80}):$",
     re.IGNORECASE,
 )
-_BARE_LEAD = re.compile(rf"\b(?:there|they|these|which) (?:are|were) {_N}(?P<noun>)(?P<gap>):$", re.IGNORECASE)
+_BARE_LEAD = regex(rf"\b(?:there|they|these|which) (?:are|were) {_N}(?P<noun>)(?P<gap>):$", re.IGNORECASE)
 """`Steps before you ring the helpline. There are three:`"""
-_LOOSE = re.compile(
-    r"\b(?:includ\w*|such as|among|e\.g|for example|of the|of these|of our|of them|at least|up to"
-    r"|or more|one of|any|some|choose|pick|select|between|either|over"
-    r"|more than|per|each|every|about|around|first|last|next|top|minimum|maximum|another|other|main"
-    r"|per cent|%|hours|minutes|days|from|was|ago)\b",
+_LOOSE = regex(
+    r"\b(?:includ\w*|such as|among|e\.g|for example|of the|of these|of our|of them|at least|up to|or more|one of|any"
+    r"|some|choose|pick|select|between|either|over|more than|per|each|every|about|around|first|last|next|top|minimum"
+    r"|maximum|another|other|main|per cent|%|hours|minutes|days|from|was|ago)\b",
     re.IGNORECASE,
 )
-_LOOSE_LEAD = re.compile(
-    r"\b(?:(?:one|two|three|four|five|six|seven|some|many|most|all but \w+|any|each"
-    r"|\d+) (?:out )?of (?:the |its |his |her |their |our )?|at least |up to |more than |over |about "
-    r"|around |first |last |top |between |than |another |other |part |chapter |page |grade |no\. "
-    r"|number |aged? )$",
+_LOOSE_LEAD = regex(
+    r"\b(?:(?:one|two|three|four|five|six|seven|some|many|most|all but \w+|any|each|\d+) (?:out )?of (?:the |its |his "
+    r"|her |their |our )?|at least |up to |more than |over |about |around |first |last |top |between |than |another "
+    r"|other |part |chapter |page |grade |no\. |number |aged? )$",
     re.IGNORECASE,
 )
-_OPEN = re.compile(
+_OPEN = regex(
     r"\b(?:includ\w*|such as|among|e\.g|for example|etc|others|or|respectively|as well as|both|notably|especially)\b",
     re.IGNORECASE,
 )
-_ANOTHER = re.compile(
-    r"\bfollowing\b|\b(?:one|two|three|four|five|six|seven|\d+) of\b|(?<!\bthi)(?<!\bwa)(?<!\bha)(?<!s)s$"
-)
+_ANOTHER = regex(r"\bfollowing\b|\b(?:one|two|three|four|five|six|seven|\d+) of\b|(?<!\bthi)(?<!\bwa)(?<!\bha)(?<!s)s$")
 """Between the noun and the list: the list is one of something else."""
-_COLON = re.compile(
+_COLON = regex(
     r"\b(?P<art>(?:the|these|those|its|his|her|their|our|my|all|only|just|of|for|from|with|to|named"
     rf"|are|were|and|by|on|in|has|had|have|at|took|a|following) )?(?i:{_N}) (?P<adj>(?:[a-z][\w'’-]* "
     r"){0,3}?)(?P<noun>[a-z][\w'’-]*s|people|men|women|children)\b"
@@ -68,43 +65,42 @@ _COLON = re.compile(
     r"|\((?:aged )?\d{1,3}\)){6,400}?)(?P<end>\)|[.;!?](?=\s|$)|$| – | — |,(?= (?!and\b"
     r"|aged\b|the [A-Z])[a-z]))",
 )
-_COUNTED = re.compile(rf"\b(?:{_N}) [a-z]", re.IGNORECASE)
-_MARK = re.compile(r": | (?:are|were) [A-Z]|, [A-Z]|, (?:namely|that is|i\.e\.)| \([A-Z]| [–—] ")
+_COUNTED = regex(rf"\b(?:{_N}) [a-z]", re.IGNORECASE)
+_MARK = regex(r": | (?:are|were) [A-Z]|, [A-Z]|, (?:namely|that is|i\.e\.)| \([A-Z]| [–—] ")
 """What a match of `_COLON` has in it, which is faster to look for."""
-_AGE = re.compile(r", (?:aged )?\d{1,3}(?=,|;| and\b|$)|,? \((?:aged )?\d{1,3}\)")
-_SPLIT = re.compile(r", and |, & |; and |, |; | and | & ")
-_ARE_ALL = re.compile(
+_AGE = regex(r", (?:aged )?\d{1,3}(?=,|;| and\b|$)|,? \((?:aged )?\d{1,3}\)")
+_SPLIT = regex(r", and |, & |; and |, |; | and | & ")
+_ARE_ALL = regex(
     r"(?:^|[.!?] )(?P<items>[A-Z][\w’'.-]*(?: [A-Z][\w’'.-]*){0,2}(?:, [A-Z][\w’'.-]*(?: "
     r"[A-Z][\w’'.-]*){0,2})+,? and [A-Z][\w’'.-]*(?: [A-Z][\w’'.-]*){0,2})"
     r" (?:are|were|make up|made up|form|formed|complete|completed|round out|will be"
     rf"|became) (?P<all>the|all|its|their|our|her|his) {_N} (?P<noun>(?:[a-z]+ ){{0,2}}[a-z]+s|men"
     r"|women|people)\b"
 )
-_BOTH = re.compile(
+_BOTH = regex(
     r"\b[Bb]oth (?P<items>[A-Z][\w’'.-]*(?: [A-Z][\w’'.-]*)?, [A-Z][\w’'.-]*(?: [A-Z][\w’'.-]*)?,? "
     r"and [A-Z][\w’'.-]*(?: [A-Z][\w’'.-]*)?) (?:are|were|have|had|said|voted|won|finished|played)\b"
 )
-_TO_EACH = re.compile(
-    r"\b(?:each|every) (?:of )?(?:you|us|one|participant|student|child|person|team|member|guest)\b", re.I
-)
+_TO_EACH = regex(r"\b(?:each|every) (?:of )?(?:you|us|one|participant|student|child|person|team|member|guest)\b", re.I)
 """Who has to do with all items of a list."""
 
 
 def announced_lists(document: Document, sentences: Sequence[Sentence]) -> Iterator[Finding]:
     """Findings of the lines and sentences of a text."""
     text = document.text
-    if _LINES.search(text):
+    if (":" in text or _ITEM_LINE.search(text)) and _LINES.search(text):
         yield from _lines(text)
     yield from _told(enumerations(text, sentences), 0)
     if "(2)" in text or "(b)" in text or "(ii)" in text:
         yield from _told(numbered_points(text), 0)
     for sentence in sentences:
         start, part = sentence.offset, sentence.text
-        if not any(1 < numeral.value < 20 for numeral in sentence.numerals):
+        has_and = " and " in part
+        has_list = "," in part and (has_and or ";" in part or ":" in part)
+        if not has_list and not (has_and and " minute" in part):
             continue
-        if len(part) > 900:
+        if len(part) > 900 or not any(1 < numeral.value < 20 for numeral in sentence.numerals):
             continue
-        has_list = "," in part and (" and " in part or ";" in part or ":" in part)
         if has_list and ("oth " in part or _COUNTED.search(part)):
             yield from _inline(part, start)
         if " and " in part and ("," in part or " minute" in part):
@@ -119,15 +115,15 @@ def _told(claims: Iterable[tuple[re.Match[str], int]], offset: int) -> Iterator[
             yield _finding(match, offset, said, real)
 
 
-_LINES = re.compile(r":[ ]*\n|[a-z][.)]?[ ]*\n\s*(?:[-*•–+]|\(?1[.)]) ")
+_LINES = regex(r":[ ]*\n|[a-z][.)]?[ ]*\n\s*(?:[-*•–+]|\(?1[.)]) ")
 """A line before a list."""
-_HEAD = re.compile(r"[a-z](?:\)|\.)?$")
-_INNER = re.compile(r"\((?P<n>\d{1,2}|[a-z]+)(?P<noun> [a-z]+s)\):\s*$")
-_ASIDE = re.compile(r" \([^)]*\)(?=:$)")
-_THAT_DAY = re.compile(r"\b(?:first|last|next) (?:day|morning|visit|lesson|page|week|meeting|evening)\b")
-_FOR_PEOPLE = re.compile(
-    r"\b(?:for|serves|feeds) (?:\d+|[a-z]+) (?:people|persons|guests|days|nights)\b", re.IGNORECASE
-)
+_ITEM_LINE = regex(r"\n\s*(?:[-*•–+]|\(?1[.)]) ")
+"""What `_LINES` has without a colon, which is faster to look for."""
+_HEAD = regex(r"[a-z](?:\)|\.)?$")
+_INNER = regex(r"\((?P<n>\d{1,2}|[a-z]+)(?P<noun> [a-z]+s)\):\s*$")
+_ASIDE = regex(r" \([^)]*\)(?=:$)")
+_THAT_DAY = regex(r"\b(?:first|last|next) (?:day|morning|visit|lesson|page|week|meeting|evening)\b")
+_FOR_PEOPLE = regex(r"\b(?:for|serves|feeds) (?:\d+|[a-z]+) (?:people|persons|guests|days|nights)\b", re.IGNORECASE)
 
 
 def _number(word: str) -> int:
@@ -215,7 +211,7 @@ def _items_behind(lines: Iterable[str]) -> int:
 
 _PLAIN_ITEMS = frozenset(["ingredients", "kinds", "things", "symptoms", "items", "types", "tools", "forms", "courses"])
 """What a list of things in small letters has, quantities among them."""
-_AND_SO_MANY = re.compile(r"\b(?:an?|one|two|three|four|five|six|\d+) [a-z]+ and $", re.IGNORECASE)
+_AND_SO_MANY = regex(r"\b(?:an?|one|two|three|four|five|six|\d+) [a-z]+ and $", re.IGNORECASE)
 
 
 def _inline(part: str, offset: int) -> Iterator[Finding]:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from numerate.apps.consistency.announced_lists import announced_lists
 from numerate.apps.consistency.base import Rule, finding_at, plain, rules
 from numerate.apps.consistency.paragraph_means import paragraph_means
-from numerate.apps.consistency.quantities import COUNT, MONEY, PERCENT, UNIT, YEAR, one, slot
+from numerate.apps.consistency.patterns import regex
+from numerate.apps.consistency.slots import COUNT, MONEY, NO_NUMBER, UNIT, VALUE, YEAR, one, slot
 from numerate.apps.consistency.stated_rates import stated_rates
 from numerate.apps.consistency.stated_results import stated_mean
 
@@ -18,56 +19,51 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from numerate.apps.consistency.paragraphs import Paragraph
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.consistency.tally import Tally
     from numerate.apps.documents import Document
     from numerate.apps.findings import Finding
 
 __all__ = ["Averages", "ListCounts"]
 
-_VALUE = COUNT + MONEY + UNIT + PERCENT
-_Q = one(_VALUE)
-_GAP = r"[^.;\ue000-\uf8ff]"
+_Q = one(VALUE)
 _LIST = rf"(?P<list>{_Q}(?:(?:, | and |, and ){_Q}){{1,9}})"
-_MEAN_BEHIND = re.compile(
-    rf"{_LIST}(?P<gap>{_GAP}{{0,45}}?\b(?P<word>averages?|mean|averaging|averaged)(?: [a-z]+){{0,2}}?(?: of"
-    rf"| is| was| being|:|,)?) ?{slot('z', _VALUE)}"
+_MEAN_BEHIND = regex(
+    rf"{_LIST}(?P<gap>{NO_NUMBER}{{0,45}}?\b(?P<word>averages?|mean|averaging|averaged)(?: [a-z]+){{0,2}}?(?: of"
+    rf"| is| was| being|:|,)?) ?{slot('z', VALUE)}"
 )
-_MEAN_BEFORE = re.compile(
-    r"\b(?P<word>average|mean)(?P<gap>(?: [a-z]+){0,2}?(?: of| is| was"
-    rf"|:)?) {slot('z', _VALUE)}(?P<far>{_GAP}{{0,25}}?[(:] ?(?:[a-z]+ ){{0,3}}?){_LIST}(?P<end>\)|\.|$)"
-)
-_MEAN_OF = re.compile(rf"\b(?P<word>average|mean) of (?:the )?{_LIST}(?P<gap>) (?:is|was|equals|=) {slot('z', _VALUE)}")
-_EACH = re.compile(
+_MEAN_OF = regex(rf"\b(?P<word>average|mean) of (?:the )?{_LIST}(?P<gap>) (?:is|was|equals|=) {slot('z', VALUE)}")
+_EACH = regex(
     rf"{slot('x', COUNT + MONEY)}(?P<one>(?: [a-z'’-]+){{1,4}}?) {slot('y', COUNT + MONEY)}(?P<other>(?: [a"
     r"-z'’-]+){0,4}?),? (?:or |for |with |giving )?(?:on average|an average of|average|averaging"
     rf"|a mean of|i\.e\.)(?: of)? {slot('z', COUNT + MONEY)}(?: [a-z]+){{0,2}}? (?P<each>each|apiece"
     r"|per (?P<per>[a-z]+))"
 )
-_THEIR_MEAN = re.compile(r"(?: per [a-z]+)?, (?:for |giving |with |i\.e\. |so |thus )?an? (?:mean|average)(?: of)?")
-_NOT_THESE = re.compile(
+_THEIR_MEAN = regex(r"(?: per [a-z]+)?, (?:for |giving |with |i\.e\. |so |thus )?an? (?:mean|average)(?: of)?")
+_NOT_THESE = regex(
     r"\b(?:weighted|above|below|than|against|compared|while|but|exceed|season|career|record|annual|national|previous"
     r"|respectively|versus|vs|per|state|world|beat|monthly|weekly|yearly|league|industry|usual|long-term)\b"
 )
-_COLON = re.compile(
-    rf"(?P<lead>^|[a-z,] ){slot('n', COUNT + UNIT)}(?P<noun>(?: [a-z-]+){{0,2}})(?P<gap>{_GAP}{{0,50}}?)(?P"
+_COLON = regex(
+    rf"(?P<lead>^|[a-z,] ){slot('n', COUNT + UNIT)}(?P<noun>(?: [a-z-]+){{0,2}})(?P<gap>{NO_NUMBER}{{0,50}}?)(?P"
     r"<how>:| are| were) (?P<items>[^.;:()\ue000-\uf8ff]+)\.?$"
 )
-_YEARS = re.compile(
+_YEARS = regex(
     rf"{slot('n', COUNT)} (?P<noun>(?:[a-z-]+ ){{0,3}}?[a-z-]+s)(?P<gap>) \((?:in )?(?P<years>{one(YEAR)}(?"
     rf":(?:, | and |, and ){one(YEAR)})+)\)"
 )
-_NAMED = re.compile(
+_NAMED = regex(
     rf"(?P<lead>^|[a-z,] ){slot('n', COUNT)}(?: of (?:the|its|their"
     rf"|these))?(?P<noun> (?!with |of |in |at |for |and |to )(?:[a-z-]+ ){{0,2}}?[a-z-]{{3,}}s)(?P<gap>)"
     r",? ?(?:[,(:–—]|namely)(?: namely)? ?"
     r"(?P<items>[^.;:()\ue000-\uf8ff]{5,120}?,? and [^.;:,()\ue000-\uf8ff]{3,30}?)(?P<how>,|\)|$|\.)"
 )
-_LOOSE = re.compile(
+_LOOSE = regex(
     r"\b(?:includ\w*|among|such as|e\.g|for example|etc|like|at least|more|other|or|with|both|several|least"
     r"|alongside|together|first|last|only|namely the|following|respectively|not|to|is|are|was|were|who|which|that)\b"
 )
-_LOOSE_LEAD = re.compile(
+_LOOSE_LEAD = regex(
     r"\b(?:includ\w*|among|such as|e\.g|at least|more|other|of|or|first|last|between|only one|following"
     r"|with (?:the|an?|his|her|its|their))\b"
 )
@@ -98,7 +94,7 @@ class Averages(Rule):
         yield from stated_rates(sentence)
         if "averag" not in skeleton and "mean" not in skeleton:
             return
-        for pattern in (_MEAN_BEHIND, _MEAN_BEFORE, _MEAN_OF):
+        for pattern in (_MEAN_BEHIND, _MEAN_OF):
             for match in pattern.finditer(skeleton):
                 yield from _mean(sentence, match)
         for match in _EACH.finditer(skeleton):
@@ -150,8 +146,8 @@ def _mean(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
     yield finding_at("average", z, message, meant=mean, others=parts, probability=0.9)
 
 
-_AVERAGE = re.compile(r"averag")
-_PER = re.compile(r".*[\ue000-\ue009][\ue100-\uf8ff](?: [a-z]+){0,2}? (?:each|apiece|per [a-z]+)\b[^\ue000-\uf8ff]*$")
+_AVERAGE = regex(r"averag")
+_PER = regex(r".*[\ue000-\ue009][\ue100-\uf8ff](?: [a-z]+){0,2}? (?:each|apiece|per [a-z]+)\b[^\ue000-\uf8ff]*$")
 
 
 def _shared_out(values: list[Quantity], words: str) -> Iterator[Finding]:
@@ -204,19 +200,21 @@ class ListCounts(Rule):
         for match in _YEARS.finditer(sentence.skeleton) if len(sentence.quantities) > 2 else ():
             years = len(sentence.within(match["years"]))
             yield from _counted(sentence, match, {years})
+        is_named = False
         found = [*_COLON.finditer(sentence.skeleton)] if ":" in text or " are " in text or " were " in text else []
         if not found and " and " in text:
-            found = [*_NAMED.finditer(sentence.skeleton)]
+            found, is_named = [*_NAMED.finditer(sentence.skeleton)], True
         for match in found:
+            head = _head(match) if is_named else ""
             items = [each.strip() for each in re.split(r", (?:and |& )?|,", match["items"].strip())]
             last = items[-1].split(" and ")
             if len(items) > 1 and not re.search(r" (?:and|&) [^,]*$", match["items"]):
                 continue  # something else stands behind the last comma
-            if ("(" in _head(match) and match["how"] != ")") or "!" in match["items"] or "?" in match["items"]:
+            if ("(" in head and match["how"] != ")") or "!" in match["items"] or "?" in match["items"]:
                 continue
-            if match.re is _NAMED and _PART_OF.search(sentence.skeleton[: match.start("n")]):
+            if is_named and _PART_OF.search(sentence.skeleton[: match.start("n")]):
                 continue  # `four of its six tracks (...)`
-            is_list = match["how"] == ":" or (match.re is _NAMED and re.search(r"namely |[(:–—] ?$", _head(match)))
+            is_list = match["how"] == ":" or (is_named and re.search(r"namely |[(:–—] ?$", head))
             if not is_list and (len(items) < 2 or not _are_names(text, items[:-1] + last)):
                 continue
             if (len(items) == 1 and len(last) < 2) or any(
@@ -241,15 +239,15 @@ class ListCounts(Rule):
 
 
 _NO_COUNTS = ("year", "date", "time", "ordinal", "percent", "money")
-_PART_OF = re.compile(r"\bof (?:(?:its|the|his|her|their|all|these|those) )?$")
+_PART_OF = regex(r"\bof (?:(?:its|the|his|her|their|all|these|those) )?$")
 
 
 def _head(match: re.Match[str]) -> str:
     """What stands between the noun and the items."""
-    return match.string[match.end("noun") : match.start("items")] if match.re is _NAMED else ""
+    return match.string[match.end("noun") : match.start("items")]
 
 
-_OXFORD = re.compile(r", (?:and|&) ")
+_OXFORD = regex(r", (?:and|&) ")
 
 
 def _are_names(text: str, items: list[str]) -> bool:
@@ -258,7 +256,7 @@ def _are_names(text: str, items: list[str]) -> bool:
     return all(text[at].isupper() for at in (lower.find(item) for item in items) if at >= 0)
 
 
-_SOME_OF = re.compile(
+_SOME_OF = regex(
     r"\b(?:one|two|three|four|five|six|seven|eight|nine|ten|some|many|most|half|\d+) of (?:(?:the|its"
     r"|his|her|their|our|all|those|these) )*$",
     re.IGNORECASE,

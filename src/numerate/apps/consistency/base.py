@@ -16,11 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from numerate.apps.consistency.paragraphs import Paragraph
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.consistency.tally import Tally
     from numerate.apps.documents import Document
 
-__all__ = ["Rule", "finding_at", "matches", "plain", "rules", "written_like"]
+__all__ = ["Rule", "finding_at", "finding_in_cell", "matches", "plain", "rules", "written_like"]
 
 rules: Registry[Any] = Registry("rule", "numerate.apps.consistency")
 """All rules by their ids; a new one is one file in this folder with `@rules.register("id")`."""
@@ -100,6 +101,30 @@ def finding_at(
         meant=written_like(quantity, meant) if meant is not None else None,
         probability=probability,
         span=(quantity.start, quantity.end),
+        evidence=evidence,
+    )
+
+
+def finding_in_cell(
+    rule: str,
+    document: Document,
+    row: int,
+    column: int,
+    message: str,
+    *,
+    meant: str | None = None,
+    probability: float = 0.95,
+    **evidence: Any,
+) -> Finding:
+    """A finding at a cell of a table; `row` counts from the first row of this piece of it."""
+    return Finding(
+        rule=rule,
+        message=message,
+        written=document.rows[row][column].strip(),
+        meant=meant,
+        probability=probability,
+        cell=(row + document.first_row, column),
+        key=document.header[column],
         evidence=evidence,
     )
 

@@ -4,38 +4,36 @@ from __future__ import annotations
 
 import calendar
 import datetime
-import re
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-__all__ = ["DATE", "MONTH", "NamedDate", "day_exists", "days_in_month", "month_number", "read_date"]
+from numerate.apps.consistency.patterns import regex
 
-_NAMES = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-]
-_NUMBERS = {name[:3]: index for index, name in enumerate(_NAMES, 1)}
+if TYPE_CHECKING:
+    import re
+
+__all__ = [
+    "DATE", "ISO_DATE", "MONTH", "MONTHS", "WEEKDAYS", "YEAR_DAYS", "NamedDate", "day_exists", "days_in_month",
+    "month_number", "read_date",
+]  # fmt: skip
+
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+"""First letters of the months, in lower case."""
+YEAR_DAYS = 365.2425
+_NUMBERS = {name: index for index, name in enumerate(MONTHS, 1)}
 MONTH = (
     r"(?:Jan(?:uary|\.)?|Feb(?:ruary|\.)?|Mar(?:ch|\.)?|Apr(?:il|\.)?|May|June?|July?|Aug(?:ust|\.)?|Sept?(?:ember|\.)?"
     r"|Oct(?:ober|\.)?|Nov(?:ember|\.)?|Dec(?:ember|\.)?)"
 )
 _YEAR = r"[12]\d{3}"
-DATE = re.compile(
+DATE = regex(
     rf"(?<![\w.])(?:(?P<d1>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<m1>{MONTH})(?![a-z])(?:,? (?P<y1>{_YEAR})(?!\d))?"
     rf"|(?P<m2>{MONTH}) (?P<d2>\d{{1,2}})(?:st|nd|rd|th)?(?![\d:.,]\d|\w)(?: ?, (?P<y2>{_YEAR})(?!\d)"
     rf"| (?P<y4>{_YEAR})(?!\d))?"
     rf"|(?P<m3>{MONTH}),? (?P<y3>{_YEAR})(?!\d))"
 )
 """`3 March 1950`, `March 3, 1950`, `March 1950` and the same without a year."""
+ISO_DATE = regex(r"(?<![\w./:-])([12]\d{3})-(\d{2})-(\d{2})(?![\w/-]|\.\d)")
 
 
 class NamedDate(NamedTuple):

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import plain
+from numerate.apps.consistency.patterns import regex
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterator, Sequence
 
 __all__ = ["like_cell"]
 
-_CELL = re.compile(
+_CELL = regex(
     r"(?P<before>[~≈]?\s*)(?P<open>\(?)\s*(?P<sign>[-+−–]?)\s*(?P<currency>[$€£¥]?\s*)(?P<sign2>[-−]?)"
     r"(?P<whole>\d{1,3}(?:[,'\u00a0\u202f ]\d{3})+|\d+)(?:\.(?P<decimals>\d+))?(?P<after>(?![eE.,:\d])[^)]*)\)?"
     r"(?P<notes>[^)]*)"
 )
-_GROUP = re.compile(r"[,'\u00a0\u202f ]")
+_GROUP = regex(r"[,'\u00a0\u202f ]")
 MAX_CELLS = 50
 """Cells of a column that tell how it is written."""
 

@@ -8,20 +8,21 @@ may stand before, inside or behind every pair.
 from __future__ import annotations
 
 import dataclasses
-import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from numerate.apps.consistency.quantities import COUNT, DATED, MONEY, ORDINAL, PERCENT, UNIT, YEAR, one, slot
+from numerate.apps.consistency.patterns import regex
+from numerate.apps.consistency.slots import COUNT, DATED, ORDINAL, UNIT, VALUE, YEAR, one, slot
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterator
 
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
 
 __all__ = ["COMPARING", "PLAINLY", "Change", "changes_of"]
 
-_VALUE = COUNT + MONEY + UNIT + PERCENT
-_A, _B, _C = slot("a", _VALUE), slot("b", _VALUE), slot("c", _VALUE)
+_A, _B, _C = slot("a", VALUE), slot("b", VALUE), slot("c", VALUE)
 _TIME = one(YEAR + DATED + ORDINAL)
 _GAP = rf"(?:[^;:()\ue000-\uf8ff]|{_TIME}|\((?:in |at )?{_TIME}\)|(?:(?<= in )|(?<= over )|(?<= within )){one(UNIT)})"
 _LEAD = r"(?:[a-z$€£'’.-]+ ){0,6}?"
@@ -36,28 +37,24 @@ _DROP = (
 )
 _KIND = rf"{_RISE}|{_DROP}|change|difference|swing|gap|shift|margin|move"
 _UP = (
-    r"rose|risen|rising|rises|grew|grown|growing|grows|climb(?:ed|ing|s)|increas(?:ed|ing|es)|jump(?:ed|ing"
-    r"|s)|soar(?:ed|ing)"
-    r"|surg(?:ed|ing)|gain(?:ed|ing|s)|improv(?:ed|ing|es)|advanc(?:ed|ing)|expand(?:ed|ing)|went up"
-    r"|going up|up|rais(?:ed|ing)"
-    r"|lift(?:ed|ing)|widen(?:ed|ing)|add(?:ed|ing)|warmed|boost(?:ed|ing)|swell(?:ed|ing)|swelled|higher"
+    r"rose|risen|rising|rises|grew|grown|growing|grows|climb(?:ed|ing|s)|increas(?:ed|ing|es)|jump(?:ed|ing|s)"
+    r"|soar(?:ed|ing)|surg(?:ed|ing)|gain(?:ed|ing|s)|improv(?:ed|ing|es)|advanc(?:ed|ing)|expand(?:ed|ing)|went up"
+    r"|going up|up|rais(?:ed|ing)|lift(?:ed|ing)|widen(?:ed|ing)|add(?:ed|ing)|warmed|boost(?:ed|ing)|swell(?:ed|ing)"
+    r"|swelled|higher"
 )
 _DOWN = (
-    r"fell|fallen|falling|falls|drop(?:ped|ping|s)|declin(?:ed|ing|es)|decreas(?:ed|ing|es)|shrank|shrunk"
-    r"|shrinking|slid"
-    r"|sliding|plung(?:ed|ing)|tumbl(?:ed|ing)|sank|sunk|reduc(?:ed|ing|es)|cut|cutting|went down"
-    r"|going down|down|lost|losing"
-    r"|dipp(?:ed|ing)|slipp(?:ed|ing)|lower(?:ed|ing)|eas(?:ed|ing)|narrow(?:ed|ing)|cooled|shed"
-    r"|contract(?:ed|ing)|slashed"
-    r"|trimmed|shorten(?:ed|ing)|lower"
+    r"fell|fallen|falling|falls|drop(?:ped|ping|s)|declin(?:ed|ing|es)|decreas(?:ed|ing|es)|shrank|shrunk|shrinking"
+    r"|slid|sliding|plung(?:ed|ing)|tumbl(?:ed|ing)|sank|sunk|reduc(?:ed|ing|es)|cut|cutting|went down|going down|down"
+    r"|lost|losing|dipp(?:ed|ing)|slipp(?:ed|ing)|lower(?:ed|ing)|eas(?:ed|ing)|narrow(?:ed|ing)|cooled|shed"
+    r"|contract(?:ed|ing)|slashed|trimmed|shorten(?:ed|ing)|lower"
 )
 _MOVED = rf"{_UP}|{_DOWN}|changed|moved|went"
 _MORE = r"more|higher|greater|larger|above|better|bigger|longer|heavier|taller|faster|older|wider|deeper|hotter|warmer"
 _LESS = r"less|lower|fewer|smaller|below|shorter|lighter|cheaper|under|younger|slower|narrower|cooler|colder"
-_WORDS_UP = re.compile(rf"(?:{_RISE}|{_UP}|{_MORE})")
-_WORDS_DOWN = re.compile(rf"(?:{_DROP}|{_DOWN}|{_LESS})")
+_WORDS_UP = regex(rf"(?:{_RISE}|{_UP}|{_MORE})")
+_WORDS_DOWN = regex(rf"(?:{_DROP}|{_DOWN}|{_LESS})")
 # Words that say only that it became more or less, so that a change into the other direction is a slip.
-PLAINLY = re.compile(
+PLAINLY = regex(
     r"(?:rose|risen|grew|grown|climbed|increased|jumped|soared|surged|rise|increase|growth)|"
     r"(?P<down>fell|fallen|dropped|declined|decreased|shrank|plunged|tumbled|sank|decline|drop|decrease)"
 )
@@ -71,65 +68,65 @@ _POINTS = r"(?P<points>[ -](?:percentage[ -])?points?\b| basis points?\b| pp\b)?
 _FOLD = r"(?P<fold>-?fold\b| times\b)?"
 
 _PAIRS = [
-    ("from ", re.compile(rf"\bfrom {_LEAD}{_A}(?P<gap>{_GAP}{{0,45}}?)\b(?:to|into) {_LEAD}{_B}")),
-    (" from ", re.compile(rf"\bto {_LEAD}{_B}(?P<gap>{_GAP}{{0,45}}?)\b(?:from|compared (?:with|to)|against|versus"
+    ("from ", regex(rf"\bfrom {_LEAD}{_A}(?P<gap>{_GAP}{{0,45}}?)\b(?:to|into) {_LEAD}{_B}")),
+    (" from ", regex(rf"\bto {_LEAD}{_B}(?P<gap>{_GAP}{{0,45}}?)\b(?:from|compared (?:with|to)|against|versus"
                           rf"|vs\.?) {_LEAD}{_A}")),
-    ("compared ", re.compile(rf"{_B}(?P<gap>{_GAP}{{0,45}}?)\bcompared (?:with|to) {_LEAD}{_A}")),
-    ("against ", re.compile(rf"{_B}(?P<gap>{_GAP}{{0,45}}?)\bagainst {_LEAD}{_A}")),
-    ("versus ", re.compile(rf"{_B}(?P<gap>{_GAP}{{0,45}}?)\bversus {_LEAD}{_A}")),
-    (" vs", re.compile(rf"{_B}(?P<gap>{_GAP}{{0,45}}?)\bvs\.? {_LEAD}{_A}")),
-    ("up from ", re.compile(rf"{_B}(?P<gap>{_GAP}{{0,30}}?)\bup from {_LEAD}{_A}")),
-    ("down from ", re.compile(rf"{_B}(?P<gap>{_GAP}{{0,30}}?)\bdown from {_LEAD}{_A}")),
+    ("compared ", regex(rf"{_B}(?P<gap>{_GAP}{{0,45}}?)\bcompared (?:with|to) {_LEAD}{_A}")),
+    ("against ", regex(rf"{_B}(?P<gap>{_GAP}{{0,45}}?)\bagainst {_LEAD}{_A}")),
+    ("versus ", regex(rf"{_B}(?P<gap>{_GAP}{{0,45}}?)\bversus {_LEAD}{_A}")),
+    (" vs", regex(rf"{_B}(?P<gap>{_GAP}{{0,45}}?)\bvs\.? {_LEAD}{_A}")),
+    ("up from ", regex(rf"{_B}(?P<gap>{_GAP}{{0,30}}?)\bup from {_LEAD}{_A}")),
+    ("down from ", regex(rf"{_B}(?P<gap>{_GAP}{{0,30}}?)\bdown from {_LEAD}{_A}")),
 ]  # fmt: skip
-_CHANGE_OF = re.compile(rf", an? (?:{_KIND}) of ")
-_AND = re.compile(rf"{_A}(?P<gap>{_GAP}{{0,50}}?\band {_GAP}{{0,40}}?){_B}(?=, an? (?:{_KIND}) of )")
+_CHANGE_OF = regex(rf", an? (?:{_KIND}) of ")
+_AND = regex(rf"{_A}(?P<gap>{_GAP}{{0,50}}?\band {_GAP}{{0,40}}?){_B}(?=, an? (?:{_KIND}) of )")
 """`was 82 kg on admission and 74 kg at discharge, a loss of 8 kg`."""
 
 _CLAIM = (
-    rf"(?:(?:an? |the )?(?:[a-z-]+ )?(?P<w1>{_KIND}) of {_HEDGE}{slot('c1', _VALUE)}"
-    rf"|an? (?:[a-z-]+ )?{slot('c2', _VALUE)}(?P<points2>[ -](?:percentage[ -])?points?\b)?"
+    rf"(?:(?:an? |the )?(?:[a-z-]+ )?(?P<w1>{_KIND}) of {_HEDGE}{slot('c1', VALUE)}"
+    rf"|an? (?:[a-z-]+ )?{slot('c2', VALUE)}(?P<points2>[ -](?:percentage[ -])?points?\b)?"
     rf"[ -]?(?:[a-z-]+ ){{0,2}}?(?P<w2>{_KIND})\b"
-    rf"|\b(?P<w3>{_MOVED}) (?:by )?{_HEDGE}{slot('c3', _VALUE)}"
-    rf"|{slot('c4', _VALUE)}(?: [a-z]+)? (?P<w4>{_MORE}|{_LESS}|off)\b)"
+    rf"|\b(?P<w3>{_MOVED}) (?:by )?{_HEDGE}{slot('c3', VALUE)}"
+    rf"|{slot('c4', VALUE)}(?: [a-z]+)? (?P<w4>{_MORE}|{_LESS}|off)\b)"
 )
 _LEAD_IN = (
     r"(?:(?:or|i\.e\.,?|that is,?|which is|which was|representing|equivalent to|corresponding to|meaning"
     r"|marking|thus|for|with|a total|equal to|giving|this is|it was|by|is|was|now) )*"
 )
-_AFTER = re.compile(
+_AFTER = regex(
     rf"(?P<far>{_GAP}{{0,40}}?)(?:,| \(| –| —| -)? ?{_LEAD_IN}(?:{_CLAIM}{_POINTS}{_FOLD}"
     rf"|(?P<bare>\(|by |or |i\.e\.,? |that is,? |equals |amounts to |represents |corresponds to |means "
-    rf"|, )(?:by )?{_HEDGE}{slot('c5', _VALUE)}(?P<points3>[ -](?:"
+    rf"|, )(?:by )?{_HEDGE}{slot('c5', VALUE)}(?P<points3>[ -](?:"
     r"percentage[ -])?points?\b)?(?=(?: [a-z]+)?(?:[.,;)]|$)| (?:more|less|in all|in total|altogether)))"
 )
-_BEFORE = re.compile(
+_BEFORE = regex(
     rf"{_CLAIM}{_POINTS}{_FOLD}(?P<far>(?:[^;:()\ue000-\uf8ff]|{_TIME}|(?<=the ){one(COUNT)}){{0,40}}?),? ?\(?$"
 )
-_BEFORE_BARE = re.compile(
-    rf"\b(?P<w3>{_MOVED})(?: [a-z]+){{0,2}} by {_HEDGE}{slot('c3', _VALUE)}{_POINTS}{_FOLD}(?P<far>(?:[^;:("
+_BEFORE_BARE = regex(
+    rf"\b(?P<w3>{_MOVED})(?: [a-z]+){{0,2}} by {_HEDGE}{slot('c3', VALUE)}{_POINTS}{_FOLD}(?P<far>(?:[^;:("
     rf")\ue000-\uf8ff]|{_TIME}){{0,40}}?),? ?\(?$"
 )
 # `65, up 30 % from 50`, `65, or 30 % more than 50`, `65, a 30 % rise over 50`.
-_MIDDLE = re.compile(
+_MIDDLE = regex(
     rf"{_B}(?P<far>{_GAP}{{0,40}}?)(?:,|;| \(| –| —| -|\b(?:is|was|are"
     rf"|were)) ?{_LEAD_IN}{_CLAIM}{_POINTS}{_FOLD}(?P<between>(?: [a-z]+){{0,2}}?)"
     rf" (?:from|over|on|than|compared (?:with|to)|against|above|below|relative to) {_LEAD}{_A}"
 )
-_BETWEEN = re.compile(
+_BETWEEN = regex(
     rf"\b(?P<w1>{_KIND}|spread|distance|interval) between {_LEAD}{_A}(?P<far>{_GAP}{{0,40}}?)\band {_LEAD}"
     rf"{_B}{_GAP}{{0,40}}?"
-    rf"\b(?:is|was|of|equals|amounts to|comes to|came to|being) {_HEDGE}{slot('c1', _VALUE)}{_POINTS}"
+    rf"\b(?:is|was|of|equals|amounts to|comes to|came to|being) {_HEDGE}{slot('c1', VALUE)}{_POINTS}"
 )
 # `the spread of 3.1 points is the difference between 7.4 and 4.3`
-_BETWEEN_BEHIND = re.compile(
-    rf"{slot('c1', _VALUE)}{_POINTS}(?: [a-z]+)?(?: is| was|,| –| -| being| =)+ (?:an? |the )?(?P<w1>difference|gap"
+_BETWEEN_BEHIND = regex(
+    rf"{slot('c1', VALUE)}{_POINTS}(?: [a-z]+)?(?: is| was|,| –| -| being| =)+ (?:an? |the )?(?P<w1>difference|gap"
     rf"|spread)"
     rf" between {_LEAD}{_A}(?P<far>{_GAP}{{0,40}}?)\band {_LEAD}{_B}"
 )
 # `which stood at 4,000 in January, fell 25 % to 3,000`
-_STOOD = re.compile(
+_STOOD = regex(
     rf"\b(?:which|that|who) (?:was|were|stood at|had been|numbered|totall?ed) {_HEDGE}{_A}(?P<far>{_GAP}{{0,30}}?),"
-    rf" (?P<w3>{_MOVED}) (?:by )?{_HEDGE}{slot('c3', _VALUE)}{_POINTS} to {_LEAD}{_B}"
+    rf" (?P<w3>{_MOVED}) (?:by )?{_HEDGE}{slot('c3', VALUE)}{_POINTS} to {_LEAD}{_B}"
 )
 _OTHER_PAIRS = (
     ((" between ",), _BETWEEN), ((" between ",), _BETWEEN_BEHIND), (("which ", "that ", "who "), _STOOD),
@@ -144,28 +141,24 @@ _FACTOR_WORD = (
     r"\b(?P<factor>doubl|tripl|trebl|quadrupl|quintupl|halv|twofold|threefold|fourfold|fivefold"
     r"|tenfold)(?:ed|ing|es|s|e)?\b"
 )
-_FACTOR_BEFORE = re.compile(rf"{_FACTOR_WORD}(?P<far>[^;:()\ue000-\uf8ff]{{0,40}}?),? ?\(?$")
-_FACTOR_AFTER = re.compile(
-    rf"(?P<far>{_GAP}{{0,30}}?)(?:,| \(| –| -) ?(?:or |thus |i\.e\.,? |more or less )?{_FACTOR_WORD}"
-)
-_HALF = re.compile(
+_FACTOR_BEFORE = regex(rf"{_FACTOR_WORD}(?P<far>[^;:()\ue000-\uf8ff]{{0,40}}?),? ?\(?$")
+_FACTOR_AFTER = regex(rf"(?P<far>{_GAP}{{0,30}}?)(?:,| \(| –| -) ?(?:or |thus |i\.e\.,? |more or less )?{_FACTOR_WORD}")
+_HALF = regex(
     rf"\b(?P<w3>{_MOVED}) by (?P<hedge>more than |nearly |almost |about |roughly |over )?(?:an? "
     r"|one )?(?P<part>half|quarter)(?P<far>[^;:()\ue000-\uf8ff]{0,40}?),? ?\(?$"
 )
-_BREAK = re.compile(
-    r"\b(?:while|whereas|but|although|though|as|after|which|who|whose|when|because|despite|excluding|driven"
-    r"|including|even|within"
-    r"|since(?! (?:[a-z]+ )?[\ue000-\ue009])|before|where|per|than|then|until|and\b(?! (?:by|thus|so|fell"
-    r"|rose)\b)|with\b(?! an?\b)|sales|profits?|revenue|followed|respectively|averages? (?:of|for)|among"
-    r"|each"
-    r"|on sales|in line|comparable|same-store|constant|organic|like-for-like|underlying|basis|index|ahead"
-    r"|expected|forecast)\b|\. "
+_BREAK = regex(
+    r"\b(?:while|whereas|but|although|though|as|after|which|who|whose|when|because|despite|excluding|driven|including"
+    r"|even|within|since(?! (?:[a-z]+ )?[\ue000-\ue009])|before|where|per|than|then|until|and\b(?! (?:by|thus|so|fell"
+    r"|rose)\b)|with\b(?! an?\b)|sales|profits?|revenue|followed|respectively|averages? (?:of|for)|among|each|on sales"
+    r"|in line|comparable|same-store|constant|organic|like-for-like|underlying|basis|index|ahead|expected|forecast)\b"
+    r"|\. "
 )
-_OTHER_BASE = re.compile(r" (?:than|normal|averages?|usual|expect|the|its|last|that|zero|freezing|sea)\b")
-_OTHER_SUBJECT = re.compile(r", (?:the|its|their|his|her|our|this|these|average|total) [a-z]")
-_IN_ALL = re.compile(r" (?:in all|in total|altogether|more|less)\b")
-_BASE = re.compile(r"\bfrom (?:[a-z]+ ){0,3}$")
-_BREAK_PAIR = re.compile(
+_OTHER_BASE = regex(r" (?:than|normal|averages?|usual|expect|the|its|last|that|zero|freezing|sea)\b")
+_OTHER_SUBJECT = regex(r", (?:the|its|their|his|her|our|this|these|average|total) [a-z]")
+_IN_ALL = regex(r" (?:in all|in total|altogether|more|less)\b")
+_BASE = regex(r"\bfrom (?:[a-z]+ ){0,3}$")
+_BREAK_PAIR = regex(
     r"\b(?:while|whereas|but|although|though|which|who|whose|when|because|despite|excluding|including"
     r"|respectively|than)\b|\. "
 )
@@ -199,7 +192,7 @@ def changes_of(sentence: Sentence) -> Iterator[Change]:
     """All changes that a sentence claims.
 
     Example:
-        >>> from numerate.apps.consistency.quantities import Sentence
+        >>> from numerate.apps.consistency.sentences import Sentence
         >>> from numerate.reading import find
         >>> text = "Sales rose 10 % from 50 to 65 units."
         >>> found = changes_of(Sentence(text, 0, find(text)))
@@ -239,7 +232,7 @@ def _has_middle(skeleton: str) -> bool:
 def _around(sentence: Sentence, pair: re.Match[str], only_after: bool = False) -> Iterator[Change]:
     """Claims right before and right behind a pair."""
     skeleton = sentence.skeleton
-    a, b = sentence.get(pair, "a"), sentence.get(pair, "b")
+    a, b = sentence.slots(pair, "ab")
     before = skeleton[max(0, pair.start() - 110) : pair.start()]
     found, is_way = False, pair[0].startswith(("from", "to"))
     if not is_way and _BASE.search(before):

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain, written_like
 from numerate.apps.consistency.change_claims import COMPARING, PLAINLY, Change, changes_of
-from numerate.apps.consistency.quantities import PERCENT, one
+from numerate.apps.consistency.patterns import regex
+from numerate.apps.consistency.slots import PERCENT, one
+from numerate.apps.consistency.wrong import wrong_difference
 from numerate.numerals.unit_factors import dimension_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.findings import Finding
 
 __all__ = ["change_findings"]
 
 
-_COMPOUND = re.compile(
+_COMPOUND = regex(
     rf"\b(?:twice|three times|annually|annual|each (?:year|month|time|week)|compound\w*|in a row|successive\w*"
     rf"|consecutive\w*|yearly|monthly|and again)\b|{one(PERCENT)} (?:per|an?|each|every) (?:year|month|annum|week"
     rf"|day)\b"
@@ -221,5 +223,4 @@ def _difference(sentence: Sentence, change: Change) -> Finding | None:
         return None  # it is about something else
     if _explained(sentence, change, lambda x, y: abs(abs(x.value - y.value) - d.value) <= x.half + y.half - 0.999):
         return None
-    message = f"The difference of {a.text} and {b.text} is {written_like(d, real)}, not {d.text}."
-    return finding_at("difference", d, message, meant=real, others=[a, b])
+    return wrong_difference(d, a, b, real)

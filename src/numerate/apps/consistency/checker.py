@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,8 @@ from numerate.apps.consistency.base import Rule, rules
 from numerate.apps.consistency.excuses import is_excused
 from numerate.apps.consistency.joined_sentences import JOINED_RULES, joined_sentences
 from numerate.apps.consistency.paragraphs import is_told_elsewhere, paragraphs_of
-from numerate.apps.consistency.quantities import Sentence
+from numerate.apps.consistency.patterns import regex
+from numerate.apps.consistency.sentences import Sentence
 from numerate.reading import make_reader
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ConsistencyChecker", "sentences_of"]
 
-_DIGIT = re.compile(r"\d")
-_WORDY = re.compile(r"[A-Za-z]{2,}[^A-Za-z]+[A-Za-z]{2,}[^A-Za-z]+[A-Za-z]{2,}")
+_DIGIT = regex(r"\d")
+_WORDY = regex(r"[A-Za-z]{2,}[^A-Za-z]+[A-Za-z]{2,}[^A-Za-z]+[A-Za-z]{2,}")
 MAX_SENTENCE = 4_000
 """Longer sentences are lists or data and not checked by the rules of sentences."""
 

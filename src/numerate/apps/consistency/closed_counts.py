@@ -3,44 +3,44 @@
 from __future__ import annotations
 
 import itertools
-import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
-from numerate.apps.consistency.closed import blur_of, context_of, is_typo, values_alike
-from numerate.apps.consistency.quantities import COUNT, MONEY, one
+from numerate.apps.consistency.patterns import regex
+from numerate.apps.consistency.slips import is_typo
+from numerate.apps.consistency.slots import COUNT, MONEY, one
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.findings import Finding
 
 __all__ = ["closed_added", "closed_minus", "closed_product", "closed_rest"]
 
-_LEFT_BEFORE = re.compile(
+_LEFT_BEFORE = regex(
     r"\b(?:leaving|leaves|left|which left) (?:(?:it|him|her|them|us|with|only|just|a total of|the|some) )*$"
 )
-_LEFT_BEHIND = re.compile(
+_LEFT_BEHIND = regex(
     r"(?: [a-z'’-]+){0,2}? (?:(?:left over|left|remain(?:ed|s|ing)?)(?=[.,;)]|$| (?:for|to)\b)|left in\b)"
 )
-_ADDED = re.compile(
-    r"\b(?:of them|of these|more|another|additional|further|each|per|of which|of whom|added|joined|new|percent"
-    r"|about|than"
-    r"|behind|first|last)\b"
+_ADDED = regex(
+    r"\b(?:of them|of these|more|another|additional|further|each|per|of which|of whom|added|joined|new|percent|about"
+    r"|than|behind|first|last)\b"
 )
 
 
-_TAKEN_OF = re.compile(r"(?: [a-z'’-]+)? of (?:the|its|their|his|her|our|all|these|those) $")
+_TAKEN_OF = regex(r"(?: [a-z'’-]+)? of (?:the|its|their|his|her|our|all|these|those) $")
 
 
 def closed_rest(sentence: Sentence) -> Iterator[Finding]:
     """`We screened 410 people; 150 were excluded, leaving 260`: a whole, what was taken away, and what is left."""
-    values = values_alike(sentence, 3, 5)
+    values = sentence.values_alike(3, 5)
     if not values:
         return
     z = values[-1]
-    before, behind = context_of(sentence, z)
+    before, behind = sentence.beside(z)
     if not (_LEFT_BEFORE.search(before) or _LEFT_BEHIND.match(behind)) or _ADDED.search(sentence.skeleton):
         return
     whole, taken = values[0], values[1:-1]
@@ -65,19 +65,19 @@ def closed_rest(sentence: Sentence) -> Iterator[Finding]:
     )
 
 
-_MINUS = re.compile(
+_MINUS = regex(
     r"\b(?:less|minus|net of|after deducting|after subtracting|after paying|deducting|subtracting)\b(?! than)"
     r"|\bafter (?:an? |the )?(?:[a-z]+ )?(?:tax|taxes|deductions?|expenses|costs|fees?|discounts?|rebates?)\b"
 )
-_PLUS = re.compile(r"\bplus\b|\band\b|\bwith\b|\+")
-_MINUS_RESULT = re.compile(
+_PLUS = regex(r"\bplus\b|\band\b|\bwith\b|\+")
+_MINUS_RESULT = regex(
     r"\b(?:leav(?:e|es|ing)|left|net|is|was|are|were|equals?|gives?|giving|makes?|being|=|comes? to|came to)\b|="
 )
 
 
 def closed_minus(sentence: Sentence) -> Iterator[Finding]:
     """`assets of 920 less liabilities of 340 leave 580`: two values with `less` between them, and what is left."""
-    values = values_alike(sentence, 3, 6)
+    values = sentence.values_alike(3, 6)
     if not values:
         return
     if values[0].group not in ("money", "plain", "unit") or any(each.hedge or each.value <= 0 for each in values):
@@ -96,24 +96,24 @@ def closed_minus(sentence: Sentence) -> Iterator[Finding]:
     for gap, term in zip(signs, terms[1:], strict=True):
         sign = "-" if _MINUS.search(gap) else "+"
         told, real = f"{told} {sign} {plain(term.value)}", real + (-term.value if sign == "-" else term.value)
-    if real <= 0 or not 0.4 < z.value / real < 2.5 or abs(real - z.value) <= sum(blur_of(each) for each in values):
+    if real <= 0 or not 0.4 < z.value / real < 2.5 or abs(real - z.value) <= sum(each.blur for each in values):
         return
     yield finding_at("sum", z, f"{told} = {plain(real)}, not {z.text}.", meant=real, others=terms, probability=0.9)
 
 
-_NOT_MINUS = re.compile(
+_NOT_MINUS = regex(
     r"\b(?:per|each|compared|against|versus|vs|from|respectively|rose|fell|up|down|while|but|of which|including"
     r"|average|percent|more|no less|not less|or less|much less)\b"
 )
-_PLUS_BEFORE = re.compile(
+_PLUS_BEFORE = regex(
     r"\b(?:further|additional|another|extra|added|adding|bought|signed|gained|acquired) (?:the |an? )?$"
 )
-_PLUS_BEHIND = re.compile(
+_PLUS_BEHIND = regex(
     r"(?: [a-z]+)? (?:more|further|additional|new|extra)\b|(?: [a-z'’-]+){1,3} (?:were|was) (?:added|bought"
     r"|built|acquired)"
 )
-_NOW = re.compile(r"\b(?:now|total|tally|toll|to|giving|bringing|makes|making|altogether|in all|brought|brings)\b")
-_NOT_ADDED = re.compile(
+_NOW = regex(r"\b(?:now|total|tally|toll|to|giving|bringing|makes|making|altogether|in all|brought|brings)\b")
+_NOT_ADDED = regex(
     r"\b(?:than|per|each|percent|average|between|before|ago|minutes?|while|but|respectively|of which"
     r"|of whom|of these|of them|won|beat|from)\b|;"
 )
@@ -121,7 +121,7 @@ _NOT_ADDED = re.compile(
 
 def closed_added(sentence: Sentence) -> Iterator[Finding]:
     """`15 more were bought, so that the 80 are now 95`: what was there, what was added, and what there is now."""
-    values = values_alike(sentence, 3, 3)
+    values = sentence.values_alike(3, 3)
     if (
         not values
         or values[0].group == "percent"
@@ -129,7 +129,7 @@ def closed_added(sentence: Sentence) -> Iterator[Finding]:
         or _NOT_ADDED.search(sentence.skeleton)
     ):
         return
-    contexts = [context_of(sentence, each) for each in values]
+    contexts = [sentence.beside(each) for each in values]
     added = [
         each
         for each, (before, behind) in zip(values, contexts, strict=True)
@@ -140,7 +140,7 @@ def closed_added(sentence: Sentence) -> Iterator[Finding]:
         return
     others = [each for each in values if each is not total]
     whole = sum(each.value for each in others)
-    slack = sum(blur_of(each) for each in values)
+    slack = sum(each.blur for each in values)
     if abs(whole - total.value) <= slack or not 0.8 < total.value / whole < 1.25:
         return
     terms = " + ".join(plain(each.value) for each in others)
@@ -149,29 +149,27 @@ def closed_added(sentence: Sentence) -> Iterator[Finding]:
     )
 
 
-_EACH = re.compile(
+_EACH = regex(
     r"\b(?:(?:an?|one|the) [a-z]+ (?:costs?|holds?|contains?|has|weighs?|seats)|costs?[^.;]{1,20}\bso (?:an?|the)"
-    r"|each|every|apiece|per [a-z]+"
-    r"|an? (?:day|week|hour|month|year|minute|piece|kilo|litre|person|head))\b"
+    r"|each|every|apiece|per [a-z]+|an? (?:day|week|hour|month|year|minute|piece|kilo|litre|person|head))\b"
 )
-_AT_PRICE = re.compile(
+_AT_PRICE = regex(
     rf"{one(COUNT)} [a-z]+s at {one(MONEY)}(?: each| apiece)? (?:c[ao]mes? to|costs?|totals?|totalled|makes?|is|was"
     rf"|were|are"
     rf"|amounts? to|amounted to) {one(MONEY)}(?=[.,;)]|$| in all| in total| altogether)"
 )
-_MAKES = re.compile(
-    r"\b(?:total\w*|in all|altogether|giving|gives?|makes?|making|mak|cost|costs|came to|comes to|so|is"
-    r"|amount\w*|add(?:s|ed)? up|takes?|took|earn\w*|paid|pays?|contain\w*"
-    r"|holds?|raise[sd]?|brings?|worth|sum|equals?)\b"
+_MAKES = regex(
+    r"\b(?:total\w*|in all|altogether|giving|gives?|makes?|making|mak|cost|costs|came to|comes to|so|is|amount\w*"
+    r"|add(?:s|ed)? up|takes?|took|earn\w*|paid|pays?|contain\w*|holds?|raise[sd]?|brings?|worth|sum|equals?)\b"
 )
-_NOT_PRODUCT = re.compile(
+_NOT_PRODUCT = regex(
     r"\b(?:plus|including|shipping|tax|discount|after|before|of which|left|sold|more than|less than|average"
     r"|between|from|to the|rose|fell|up to|bonus"
     r"|about|than|other|against|and an?|first|last|record|share|while|but|won|beat|since|remain\w*|only)\b|, and\b|;|%"
 )
 
 
-_HARD = re.compile(
+_HARD = regex(
     r"\b(?:plus|including|shipping|tax|discount|sold|and an?|other|of which|than|bonus|left|remain\w*|average)\b"
     r"|, and\b|%"
 )

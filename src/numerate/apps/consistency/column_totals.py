@@ -7,35 +7,36 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from numerate.apps.consistency.base import Rule, plain, rules
+from numerate.apps.consistency.base import Rule, finding_in_cell, plain, rules
 from numerate.apps.consistency.cell_style import like_cell
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.slips import is_slip
-from numerate.apps.findings import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from numerate.apps.consistency.table_numbers import NumberTable
     from numerate.apps.documents import Document
+    from numerate.apps.findings import Finding
 
 __all__ = ["ColumnTotals", "TableShares", "holding_totals", "near_slip"]
 
-_MEAN = re.compile(
+_MEAN = regex(
     r"\b(?:rate|average|mean|median|per|price|index|year|rank|ratio|pct|no\.?|number|points?/|height|age)\b",
     re.IGNORECASE,
 )
-_PORTION = re.compile(
+_PORTION = regex(
     r"(?:share|allocation|weight|weighting|proportion|portion|part)s?(?: of (?:the )?(?:total|portfolio|budget"
     r"|assets|sales"
     r"|revenue|votes?|seats))?(?: ?\(?(?:%|in %|percent)\)?)?|(?:%|percent(?:age)?) of (?:the )?(?:total|all|whole)",
     re.IGNORECASE,
 )
-_PEOPLE = re.compile(
+_PEOPLE = regex(
     r"\b(?:respondents?|readers?|patients?|people|persons?|users?|households?|visitors?|customers?"
     r"|pupils?|students?|cases|participants?|women|men|adults?|members?)\b",
     re.IGNORECASE,
 )
-_REST = re.compile(r"others?|rest|remaining|don'?t know|undecided|none|misc\w*", re.IGNORECASE)
+_REST = regex(r"others?|rest|remaining|don'?t know|undecided|none|misc\w*", re.IGNORECASE)
 
 
 @rules.register("total")
@@ -99,15 +100,7 @@ class TableShares(Rule):
             if 100 + slack < whole < 135 and values.max() < 100:
                 row = int(np.argmax([bool(_REST.fullmatch(label)) for label in table.labels]))
                 message = f"The shares in {document.header[column]!r} add up to {plain(round(whole, 2))} %."
-                yield Finding(
-                    rule="table-shares",
-                    message=message,
-                    written=document.rows[row][column],
-                    cell=(row, column),
-                    key=document.header[column],
-                    probability=0.85,
-                    evidence={"sum": whole},
-                )
+                yield finding_in_cell("table-shares", document, row, column, message, probability=0.85, sum=whole)
 
 
 def _broken_shares(document: Document, table: NumberTable, row: int, columns: list[int]) -> Iterable[Finding]:
@@ -133,18 +126,9 @@ def _broken_shares(document: Document, table: NumberTable, row: int, columns: li
 
 def _share_finding(document: Document, row: int, column: int, counted: int, expected: float) -> Finding:
     written, of = document.rows[row][column].strip(), document.rows[row][counted].strip()
-    key = document.header[column]
     message = f"{of} is {plain(round(expected, 2))} % of the total of {document.header[counted]!r}, not {written}."
-    return Finding(
-        rule="total",
-        message=message,
-        written=written,
-        meant=like_cell(document.rows, row, column, expected),
-        cell=(row + document.first_row, column),
-        key=key,
-        probability=0.93,
-        evidence={"expected": expected},
-    )
+    meant = like_cell(document.rows, row, column, expected)
+    return finding_in_cell("total", document, row, column, message, meant=meant, probability=0.93, expected=expected)
 
 
 def holding_totals(table: NumberTable) -> Iterator[tuple[int, int, list[int], float]]:
@@ -266,17 +250,8 @@ def near_slip(total: float, whole: float) -> bool:
 
 def _finding(document: Document, table: NumberTable, row: int, column: int, best: tuple[float, float]) -> Finding:
     whole, probability = best
-    written = document.rows[row][column].strip()
-    key = document.header[column]
-    meant = like_cell(document.rows, row, column, round(whole, 6))
-    message = f"The cells of {key!r} add up to {meant}, not {written}."
-    return Finding(
-        rule="total",
-        message=message,
-        written=written,
-        meant=meant,
-        cell=(row + document.first_row, column),
-        key=key,
-        probability=probability,
-        evidence={"expected": whole, "value": float(table.values[row, column])},
+    meant, value = like_cell(document.rows, row, column, round(whole, 6)), float(table.values[row, column])
+    message = f"The cells of {document.header[column]!r} add up to {meant}, not {document.rows[row][column].strip()}."
+    return finding_in_cell(
+        "total", document, row, column, message, meant=meant, probability=probability, expected=whole, value=value
     )

@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, rules, written_like
 from numerate.apps.consistency.loose_conversions import loose_conversions, told_conversions, words_and_figures
-from numerate.apps.consistency.quantities import ANY, MONEY, UNIT, one, slot
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.restated import BARE, FRACTION, bare_units, fractions_and_decimals, scaled_money
+from numerate.apps.consistency.slots import ANY, MONEY, UNIT, one, slot
 from numerate.numerals.unit_factors import converted, dimension_name, system_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numerate.apps.consistency.paragraphs import Paragraph
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.consistency.tally import Tally
     from numerate.apps.findings import Finding
 
@@ -24,38 +26,36 @@ __all__ = ["Conversion"]
 
 _LIST = rf"{one(UNIT)}(?: ?(?:–|-|—|to|by|x|×|and|or|,) ?{one(UNIT)}){{0,3}}"
 _HEDGE = r"(?:about |approximately |approx\.? |around |roughly |nearly |almost |c\. |or |i\.e\.,? |~ ?|≈ ?|= ?)*"
-_BRACKET = re.compile(
+_BRACKET = regex(
     rf"(?P<one>{_LIST})(?: (?!to |or |and |by )[a-z]{{2,12}}){{0,3}} "
     rf"?[(\[]{_HEDGE}(?P<other>{_LIST}) ?(?:[)\];]|/ ?{one(UNIT)})"
 )
-_OR = re.compile(
+_OR = regex(
     rf"(?P<one>{_LIST})(?:, (?:or|i\.e\.,?)|,? (?:equal to|equivalent to|which is|that is|which equals|equals"
     rf"|corresponding to|which are|or|or about|or roughly)| =| [–—-](?= (?:about|approximately|roughly|around"
     rf"|nearly|some) )|, (?=about |approximately |roughly |around |nearly"
     rf" )|[ ,]*/)"
     rf" ?{_HEDGE}(?P<other>{_LIST})(?P<end>.?)"
 )
-_MONEY = re.compile(
+_MONEY = regex(
     rf"{slot('a', MONEY)}(?P<how> |, or |, i\.e\.,? |, that is,? | = "
     rf"| or )(?:\()?{slot('b', MONEY)}(?=[).,;]| (?:was|were|is|are|for|in (?!the|20|19)|has|had|and|to)\b"
     r"|$)"
 )
-_EQUAL = re.compile(r"=|\bequal|\bequivalent|\bi\.e\.|\bthat is\b|\bwhich is\b")
-_LINK = re.compile(
+_EQUAL = regex(r"=|\bequal|\bequivalent|\bi\.e\.|\bthat is\b|\bwhich is\b")
+_LINK = regex(
     r" or |=|/|(?:,| [–—-]) (?:about|approx|roughly|around|nearly)| (?:is|are|equals?|equivalent|corresponding) "
 )
-_OPEN_LIST = re.compile(rf"{one(ANY)}[ -]?(?:–|—|-|to|by|x|×|and|or|,)[ -]?$")
+_OPEN_LIST = regex(rf"{one(ANY)}[ -]?(?:–|—|-|to|by|x|×|and|or|,)[ -]?$")
 _DIFFERENT_UNITS = {"rpm", "hp", "bbl", "nmi", "kn", "atm", "au", "ly"}
-_BRACKET_FIGURE = re.compile(r" \(\$?\d|\d \([a-z]", re.IGNORECASE)
-_FIGURES = re.compile(
+_BRACKET_FIGURE = regex(r" \(\$?\d|\d \([a-z]", re.IGNORECASE)
+_FIGURES = regex(
     r"(?:teen|ty|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|hundred|thousand"
     r"|million) \(\$?\d[\d,.]*\)"
     r"|\d \((?:a|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|[a-z]+teen|[a-z]+ty)\b",
     re.IGNORECASE,
 )
-_DIFFERENCE = re.compile(
-    r"\b(?:by|of|difference|swing|rise|drop|gap|than|within|every|each|to within|±)\b|±", re.IGNORECASE
-)
+_DIFFERENCE = regex(r"\b(?:by|of|difference|swing|rise|drop|gap|than|within|every|each|to within|±)\b|±", re.IGNORECASE)
 _RELATIVE = 0.012
 """Share of the value that a conversion may be off besides rounding: 1.6 km for a mile, 30 cm for a foot."""
 
@@ -204,7 +204,7 @@ def _same_amount(one_: Quantity, other: Quantity, value: float, is_equal: bool) 
 def _same_money(sentence: Sentence) -> Iterable[Finding]:
     """`$1.2 million ($1,500,000)`: one amount in two notations. Another amount has words beside it."""
     for match in _MONEY.finditer(sentence.skeleton):
-        one_, other = sentence.get(match, "a"), sentence.get(match, "b")
+        one_, other = sentence.slots(match, "ab")
         if not one_.comparable(other) or one_.hedge == "over" or other.hedge == "over":
             continue
         if other.text[:1] != "(" and not match["how"].strip():

@@ -10,35 +10,35 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
-from numerate.apps.consistency.closed import context_of, is_typo, values_of
+from numerate.apps.consistency.patterns import regex
+from numerate.apps.consistency.slips import is_typo
 from numerate.numerals.unit_factors import converted
 from numerate.numerals.unit_tables import UNITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.findings import Finding
 
 __all__ = ["counted_products"]
 
-_ONE_BEHIND = re.compile(
+_ONE_BEHIND = regex(
     r" ?(?:(?:[a-z'’-]+ ){0,2}?(?:each|apiece|a piece)\b|(?:[a-z'’-]+ )?(?:of [a-z]+ )?(?:per|an?|every"
     r"|for each(?: of (?:the|its|these))?|/) ?(?P<per>[a-z]{3,}|m²|m2|m³|m3|km|kg|ha|l\b))"
     r"|,? for each of (?:the|its|these|those) "
 )
-_GROUPS = re.compile(r"^ [a-z'’-]*(?:s|pieces|servings|doses|people|children)(?: [a-z'’-]+)? of (?:an? |the )?$")
-_ALL_BEFORE = re.compile(
-    r"\b(?:total\w*|add(?:s|ed|ing)? up|in all|altogether|comes? to|came to|makes?|making|made|giving|gives?"
-    r"|amount\w*|cost\w*|is|was|are|were|or"
-    r"|so|thus|hence|i\.e\.,?|that is,?|for|paid|pays?|pay|earn\w*|earning|worth|uses?|used|using|needs?"
-    r"|requires?|holds?"
-    r"|from|dose of|sum of|capacity of|length of|weigh\w*|spent|spends?|receiv\w+|raised?|yield\w*|produc\w+|contain\w*"
-    r"|deliver\w*|supply|supplies|bill of|company|them|us|him|her|of)"
+_GROUPS = regex(r"^ [a-z'’-]*(?:s|pieces|servings|doses|people|children)(?: [a-z'’-]+)? of (?:an? |the )?$")
+_ALL_BEFORE = regex(
+    r"\b(?:total\w*|add(?:s|ed|ing)? up|in all|altogether|comes? to|came to|makes?|making|made|giving|gives?|amount\w*"
+    r"|cost\w*|is|was|are|were|or|so|thus|hence|i\.e\.,?|that is,?|for|paid|pays?|pay|earn\w*|earning|worth|uses?|used"
+    r"|using|needs?|requires?|holds?|from|dose of|sum of|capacity of|length of|weigh\w*|spent|spends?|receiv\w+|raised?"
+    r"|yield\w*|produc\w+|contain\w*|deliver\w*|supply|supplies|bill of|company|them|us|him|her|of)"
     r" (?:(?:an?|the|some|up|to|us|you|it|about|exactly|only|just|daily|total|[a-z]+ dose) ){0,3}(?:of )?$"
     r"|[:=(] ?$|, (?:an? )?$"
 )
-_OTHER = re.compile(
+_OTHER = regex(
     r"\b(?:plus|includ\w+|shipping|tax|vat|discount|after (?![\ue000-\ue009])|before|of which|left over|(?:is"
     r"|are|was|were) left|more than|less than|averag\w*|between|rose"
     r"|fell|(?<!adds )(?<!add )(?<!added )up to|bonus|than|against|share of|while|but|won|beat|since|remain\w*"
@@ -46,20 +46,19 @@ _OTHER = re.compile(
     r"|down|instead|compared|other|another|extra|additional|further|save|saves|saved|net|if|budget|compared|first|last"
     r"|over|about|nearly|almost|some|most|older|younger|record|sold for|loss|losses|profit|income|earned|quarter)\b|%"
 )
-_AND = re.compile(r"\band\b(?! (?:paid|cost|made|came|used|needed|earned|raised|received)\b)|\bwith\b")
-_SHARED_OUT = re.compile(r"\b(?:equally|evenly|divided|shared|split|distributed)\b")
+_AND = regex(r"\band\b(?! (?:paid|cost|made|came|used|needed|earned|raised|received)\b)|\bwith\b")
+_SHARED_OUT = regex(r"\b(?:equally|evenly|divided|shared|split|distributed)\b")
 _SQUARES = {"m²": "m^2", "m2": "m^2", "m³": "m^3", "m3": "m^3"}
-_HARD = re.compile(
-    r"\b(?:plus|includ\w+|shipping|tax|vat|discount|of which|than|extra|additional|another|further|save[sd]?|net"
-    r"|bonus|left"
-    r"|remain\w*|averag\w*|sold for|instead|before)\b|%"
+_HARD = regex(
+    r"\b(?:plus|includ\w+|shipping|tax|vat|discount|of which|than|extra|additional|another|further|save[sd]?|net|bonus"
+    r"|left|remain\w*|averag\w*|sold for|instead|before)\b|%"
 )
 _LEAST = 2
 
 
 def counted_products(sentence: Sentence) -> Iterator[Finding]:
     """The last or first amount must be the product of the amount of one and all counts."""
-    values = values_of(sentence)
+    values = sentence.values
     if not 3 <= len(values) <= 4:
         return
     amounts = [each for each in values if each.unit is not None and each.group in ("unit", "money")]
@@ -83,9 +82,7 @@ def counted_products(sentence: Sentence) -> Iterator[Finding]:
         if (
             size is None
             or not (named or _is_one(sentence, one, counts))
-            or not (
-                named or _SHARED_OUT.search(sentence.skeleton) or _ALL_BEFORE.search(context_of(sentence, whole)[0])
-            )
+            or not (named or _SHARED_OUT.search(sentence.skeleton) or _ALL_BEFORE.search(sentence.beside(whole)[0]))
         ):
             continue
         if _is_one_of(sentence, whole) or _AND.search(sentence.between(one, whole)):
@@ -114,16 +111,15 @@ def counted_products(sentence: Sentence) -> Iterator[Finding]:
         return
 
 
-_EACH_IS = re.compile(
+_EACH_IS = regex(
     r"\b(?:each|every|one|an?|per)(?: [a-z'’-]+)? (?P<noun>[a-z'’-]+) (?:is|was|are|costs?|weighs?|holds?|has"
-    r"|measures?|takes?"
-    r"|contains?|covers?|seats?|needs?|of|at|lasts?|uses?)(?: (?:an?|about|only))? $"
+    r"|measures?|takes?|contains?|covers?|seats?|needs?|of|at|lasts?|uses?)(?: (?:an?|about|only))? $"
 )
 
 
 def _periods(sentence: Sentence, one: Quantity, counts: list[Quantity]) -> float | None:
     """How many of its periods an amount is for: 24 of `a month` for two years."""
-    match = _ONE_BEHIND.match(context_of(sentence, one)[1])
+    match = _ONE_BEHIND.match(sentence.beside(one)[1])
     unit = UNITS.get(match["per"] or "") if match is not None else None
     if unit is None or len(counts) != 1 or counts[0].unit in (None, unit):
         return None
@@ -133,10 +129,10 @@ def _periods(sentence: Sentence, one: Quantity, counts: list[Quantity]) -> float
 
 def _is_named(sentence: Sentence, one: Quantity, counts: list[Quantity]) -> bool:
     """Whether the amount is that of one thing that is counted: `each lap is 400 m; after 25 laps ...`."""
-    match = _EACH_IS.search(context_of(sentence, one)[0])
+    match = _EACH_IS.search(sentence.beside(one)[0])
     if match is None:
         return False
-    nouns = [context_of(sentence, each)[1].strip() for each in counts]
+    nouns = [sentence.beside(each)[1].strip() for each in counts]
     return any(re.match(rf"(?:[a-z'’-]+ )?{re.escape(match['noun'][:5])}", noun) for noun in nouns)
 
 
@@ -157,14 +153,14 @@ def _in_unit(one: Quantity, whole: Quantity) -> float | None:
 
 
 def _is_one_of(sentence: Sentence, quantity: Quantity) -> bool:
-    behind = context_of(sentence, quantity)[1]
+    behind = sentence.beside(quantity)[1]
     match = _ONE_BEHIND.match(behind)
     return match is not None and match["per"] not in ("day", "year", "month", "week", "total")
 
 
 def _is_one(sentence: Sentence, one: Quantity, counts: list[Quantity]) -> bool:
     """Whether the amount is that of one thing: `15 g each`, `$0.35 a share` of shares, `24 bags of 15 kg`."""
-    behind = context_of(sentence, one)[1]
+    behind = sentence.beside(one)[1]
     per_unit = (one.unit or "").partition("/")[2]
     if per_unit and any(each.unit == per_unit for each in counts):
         return True
@@ -175,7 +171,7 @@ def _is_one(sentence: Sentence, one: Quantity, counts: list[Quantity]) -> bool:
             return True
         if any(each.unit is not None and each.unit in (UNITS.get(per), _SQUARES.get(per)) for each in counts):
             return True
-        nouns = [context_of(sentence, each)[1].strip() for each in counts]
+        nouns = [sentence.beside(each)[1].strip() for each in counts]
         return any(re.match(rf"(?:[a-z'’-]+ )?{re.escape(per[:5])}", noun) for noun in nouns)
     groups = [each for each in counts if each.start < one.start]
     return bool(groups) and _GROUPS.match(sentence.between(groups[-1], one)) is not None

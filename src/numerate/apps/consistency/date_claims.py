@@ -8,7 +8,9 @@ import re
 from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
+from numerate.apps.consistency.calendar_words import ISO_DATE, WEEKDAYS
 from numerate.apps.consistency.gates import group_gate
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.sentence_windows import sentence_groups
 from numerate.apps.consistency.traits import DATES, NUMERIC_DATE, stems
 from numerate.apps.findings import Finding
@@ -16,25 +18,23 @@ from numerate.apps.findings import Finding
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numerate.apps.consistency.quantities import Sentence
+    from numerate.apps.consistency.sentences import Sentence
 
 __all__ = ["date_claims"]
 
-_DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
 _DAY = (
     r"(?P<w>Mon(?:day)?|Tue(?:s(?:day)?)?|Wed(?:nesday)?|Thu(?:r(?:s(?:day)?)?)?|Fri(?:day)?"
     r"|Sat(?:urday)?|Sun(?:day)?)\b"
 )
-_BEFORE = re.compile(rf"\b{_DAY}\.?(?:,|:| the| \()*[ (]$")
-_AFTER = re.compile(
+_BEFORE = regex(rf"\b{_DAY}\.?(?:,|:| the| \()*[ (]$")
+_AFTER = regex(
     r",? ?\(?(?:which (?:is|was|will be|falls on|fell on) an? |that is,? an? |(?:is|was|falls on"
     r"|fell on|will be|it was)? ?an? )?"
     rf"(?:the )?{_DAY}(?! (?:the )?(?:\d|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec))"
 )
-_ANY_DAY = re.compile(r"\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)")
-_ISO = re.compile(r"(?<![\w./:-])([12]\d{3})-(\d{2})-(\d{2})(?![\w/-]|\.\d)")
-_SLASHED = re.compile(r"(?<![\w./-])(\d{1,2})([/.])(\d{1,2})\2((?:19|20)\d\d)(?![\w/-]|\.\d)")
-_BEGIN = re.compile(
+_ANY_DAY = regex(r"\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)")
+_SLASHED = regex(r"(?<![\w./-])(\d{1,2})([/.])(\d{1,2})\2((?:19|20)\d\d)(?![\w/-]|\.\d)")
+_BEGIN = regex(
     r"\b(?:open(?:s|ed|ing)?|start(?:s|ed)?|begins?|began|begun|from|check(?:ing|ed)?[ -]in|depart\w*|le(?:ave"
     r"|aves|aving|ft)"
     r"|effective|takes? effect|took effect|into (?:force|effect)|in force|commenc\w+|issued|admitted|admission|surgery"
@@ -44,21 +44,18 @@ _BEGIN = re.compile(
     r"|enrolled|married|founded|established|laid down|set off|set out|sailed|charged|convicted|diagnosed)\b",
     re.IGNORECASE,
 )
-_END = re.compile(
+_END = regex(
     r"\b(?:clos(?:e|es|ed|ing)|ends?|ended|ending|until|till|through|check(?:ing|ed)?[ -]out|returns?|returned"
-    r"|returning"
-    r"|expires?|expired|expiry|discharged?|deadline|finish\w*|conclud\w+|completed|died|inbound|due(?: back)?|drop-off"
-    r"|harvested|moved out|end date|back on|leave on|terminat\w+|lapse[sd]?|accepted on|published|released"
-    r"|report(?:s|ed)"
-    r"|results?|delivered|replied|answered|granted|approved|resigned|retire[sd]?|divorced|scrapped|dissolved|payable"
-    r"|paid|reached|arrived|acquitted|sentenced|home|landed|docked)\b",
+    r"|returning|expires?|expired|expiry|discharged?|deadline|finish\w*|conclud\w+|completed|died|inbound|due(?: back)?"
+    r"|drop-off|harvested|moved out|end date|back on|leave on|terminat\w+|lapse[sd]?|accepted on|published|released"
+    r"|report(?:s|ed)|results?|delivered|replied|answered|granted|approved|resigned|retire[sd]?|divorced|scrapped"
+    r"|dissolved|payable|paid|reached|arrived|acquitted|sentenced|home|landed|docked)\b",
     re.IGNORECASE,
 )
-_NOT_ORDER = re.compile(
-    r"\b(?:previous|last year|earlier|before|after|originally|postponed|moved|rescheduled"
-    r"|brought forward|instead|following|extended|since|already"
-    r"|unlike|amended|revised|replac\w+|back to|second|again|re-?opened|another|next|financial|other"
-    r"|prior|as of|compared|restated|reviewed)\b",
+_NOT_ORDER = regex(
+    r"\b(?:previous|last year|earlier|before|after|originally|postponed|moved|rescheduled|brought forward|instead"
+    r"|following|extended|since|already|unlike|amended|revised|replac\w+|back to|second|again|re-?opened|another|next"
+    r"|financial|other|prior|as of|compared|restated|reviewed)\b",
     re.IGNORECASE,
 )
 
@@ -100,7 +97,7 @@ def _of_dates(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
                 for each, weekday, span in _weekdays(sentence, dates):
                     if each.has_year and each.is_sure and each.date.year >= 1925:
                         if each.date.weekday() != weekday:
-                            yield _finding(text, span, f"that day was a {_DAYS[each.date.weekday()]}")
+                            yield _finding(text, span, f"that day was a {WEEKDAYS[each.date.weekday()]}")
                     elif not each.has_year:
                         told.append((each, weekday, span))
             yield from _order(text, sentence, dates)
@@ -123,7 +120,7 @@ def _dates(sentence: Sentence) -> list[_Date]:
             day = datetime.date.fromordinal(int(date.days))
             found.append(_Date(match.start(), match.end(), day, date.year is not None, True))
     if text.count("-") > 1:
-        for match in _ISO.finditer(text):
+        for match in ISO_DATE.finditer(text):
             _add(found, match, *(int(match[index]) for index in (1, 2, 3)))
     if text.count("/") > 1 or text.count(".") > 2:
         for match in _SLASHED.finditer(text):
@@ -149,7 +146,7 @@ def _weekdays(sentence: Sentence, dates: list[_Date]) -> Iterator[tuple[_Date, i
         match = before if before is not None and before.end() == each.start else _AFTER.match(text, each.end)
         if match is None:
             continue
-        weekday = next(index for index, name in enumerate(_DAYS) if name.startswith(match["w"][:3]))
+        weekday = next(index for index, name in enumerate(WEEKDAYS) if name.startswith(match["w"][:3]))
         yield each, weekday, (min(match.start("w"), each.start) + offset, max(match.end("w"), each.end) + offset)
 
 
@@ -201,9 +198,9 @@ def _over_sentences(text: str, group: Sequence[Sentence]) -> Iterator[Finding]:
             yield _finding(text, span, f"this is before {first.text[a.start : a.end]}, when it begins")
 
 
-_WEEKDAY = "|".join(_DAYS)
-_ONE_DAY = re.compile(rf"\b(?:{_WEEKDAY})\b")
-_LATER = re.compile(
+_WEEKDAY = "|".join(WEEKDAYS)
+_ONE_DAY = regex(rf"\b(?:{_WEEKDAY})\b")
+_LATER = regex(
     r"\b(?:(?P<n>two|three|four|five|six) days (?:later|after(?:wards)?)|the (?:next|following) day"
     r"|the day after|a day later)"
     rf"(?: that)?,? (?:on )?\(?(?P<w>{_WEEKDAY})\b"
@@ -227,7 +224,7 @@ def _days_later(text: str, group: Sequence[Sentence]) -> Iterator[Finding]:
         if not at:
             continue
         day = days[at - 1][0]
-        if (_DAYS.index(day) + _COUNTS.get(match["n"] or "", 1) - _DAYS.index(match["w"])) % 7:
+        if (WEEKDAYS.index(day) + _COUNTS.get(match["n"] or "", 1) - WEEKDAYS.index(match["w"])) % 7:
             yield _finding(text, match.span("w"), f"this is not {match[0].split(',')[0]} {day}")
 
 

@@ -7,9 +7,11 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, matches, rules, written_like
+from numerate.apps.consistency.calendar_words import YEAR_DAYS
 from numerate.apps.consistency.changes import change_findings
-from numerate.apps.consistency.closed import FLIGHT, closed_difference, closed_span
 from numerate.apps.consistency.closed_changes import closed_ages, closed_margin, closed_way
+from numerate.apps.consistency.closed_differences import closed_difference
+from numerate.apps.consistency.closed_spans import FLIGHT, closed_span
 from numerate.apps.consistency.difference_patterns import (
     CLOCKS,
     LIVES,
@@ -18,16 +20,19 @@ from numerate.apps.consistency.difference_patterns import (
 from numerate.apps.consistency.lives import lives
 from numerate.apps.consistency.margins import margins
 from numerate.apps.consistency.paragraph_gaps import paragraph_gaps
-from numerate.apps.consistency.quantities import CLOCK, DATED, YEAR
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.race_times import race_times
+from numerate.apps.consistency.slots import CLOCK, DATED, YEAR
 from numerate.apps.consistency.spans import Span, ages_of, spans_of
+from numerate.apps.consistency.wrong import wrong_difference
 from numerate.numerals.unit_factors import dimension_name, measure_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numerate.apps.consistency.paragraphs import Paragraph
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.consistency.tally import Tally
     from numerate.apps.documents import Document
     from numerate.apps.findings import Finding
@@ -35,44 +40,27 @@ if TYPE_CHECKING:
 __all__ = ["Differences"]
 
 _MARGINS = ("point", "margin", "lead", "majority", " by ", "goal", "run", "vote", "difference", "advantage", "deficit")
-_OTHER_TIME = re.compile(
-    r"\b(?:break|lunch|pause|stop|delay|interval|late|early|before|ago|within|first|every|notice|per|local"
-    r"|flight|flew"
+_OTHER_TIME = regex(
+    r"\b(?:break|lunch|pause|stop|delay|interval|late|early|before|ago|within|first|every|notice|per|local|flight|flew"
     r"|walk|extra|additional|more|another|only|each)\b"
 )
-_SPAN_WORD = re.compile(
+_SPAN_WORD = regex(
     r"open|last|tak|hour|after|total|journey|trip|shift|day|duration|long|for|or\b|ride|drive|run|period|spen"
     r"|work|giv|mak"
 )
-_HALF_DAY = re.compile(r"[ap]\.?m", re.IGNORECASE)
+_HALF_DAY = regex(r"[ap]\.?m", re.IGNORECASE)
 _SPANS = (
-    " year",
-    " month",
-    " day",
-    " week",
-    " hour",
-    " minute",
-    " decade",
-    " centur",
-    "-year",
-    "aged",
-    "age ",
-    "born",
-    "died",
-    "turn",
-    "founded",
-    "established",
-)
-_NEXT_DAY = re.compile(r" (?:on )?(?:the )?(?:next|following|same) (?:morning|day|afternoon|evening|night)\b")
-_SAME_ZONE = re.compile(
+    " year", " month", " day", " week", " hour", " minute", " decade", " centur", "-year", "aged", "age ", "born",
+    "died", "turn", "founded", "established",
+)  # fmt: skip
+_NEXT_DAY = regex(r" (?:on )?(?:the )?(?:next|following|same) (?:morning|day|afternoon|evening|night)\b")
+_SAME_ZONE = regex(
     r"\b(?:no|without an?|without|same)(?: change of| change in)? time[ -](?:zones?|change|difference)\b"
 )
-_OTHER_CLOCK = re.compile(
+_OTHER_CLOCK = regex(
     r"\bhours? (?:ahead|behind|forward|back)\b|\blocal time\b|\bclocks? (?:go|went|are|is|change[sd]?|were)\b"
-    r"|\btime difference\b"
-    r"|\b[a-z]+(?:ian|ish|ese|eek|ern) time\b"
+    r"|\btime difference\b|\b[a-z]+(?:ian|ish|ese|eek|ern) time\b"
 )
-_YEAR_DAYS = 365.2425
 
 
 @rules.register("difference")
@@ -153,7 +141,7 @@ class Differences(Rule):
         # Dates leave no more than the rounding of months and years.
         least = 0.6 if a.group == b.group == "date" and unit_days > 20 else 1.0
         if a.group == b.group == "year" and unit_days < 300:
-            blur = _YEAR_DAYS
+            blur = YEAR_DAYS
         if a.group == "clock":
             least = 2 / 1440 / unit_days
         if unit_days > 3000:
@@ -169,11 +157,11 @@ class Differences(Rule):
 
     def _age(self, sentence: Sentence, a: Quantity, b: Quantity, d: Quantity) -> Iterable[Finding]:
         days, blur = _days_between(a, b)
-        years = days / _YEAR_DAYS
+        years = days / YEAR_DAYS
         if (
             not 0 < years < 2000
             or d.hedge
-            or abs(years - d.value) <= (1.01 if a.group == b.group else 1.3) + blur / _YEAR_DAYS / 400
+            or abs(years - d.value) <= (1.01 if a.group == b.group else 1.3) + blur / YEAR_DAYS / 400
         ):
             return
         meant = int(years + 1e-6) if blur < 40 else round(years)
@@ -181,7 +169,7 @@ class Differences(Rule):
         yield finding_at("difference", d, message, meant=float(meant), others=[a, b])
 
     def _clock(self, sentence: Sentence, match: re.Match[str]) -> Iterable[Finding]:
-        a, b, d = (sentence.get(match, name) for name in "abd")
+        a, b, d = sentence.slots(match, "abd")
         measure = measure_of(d.unit or "")
         if measure is None or dimension_name(d.unit or "") != "time" or measure.factors[0] > 3600:
             return
@@ -211,12 +199,11 @@ class Differences(Rule):
         yield finding_at("difference", d, message, meant=minutes * 60 / measure.factors[0], others=[a, b])
 
     def _score(self, sentence: Sentence, match: re.Match[str]) -> Iterable[Finding]:
-        a, b, d = (sentence.get(match, name) for name in "abd")
+        a, b, d = sentence.slots(match, "abd")
         real = abs(b.value - a.value)
         if d.value in (0, real) or real == 0 or d.value > 3 * real or real > 12 * d.value:
             return  # the last ones are about something else
-        message = f"The difference of {a.text} and {b.text} is {written_like(d, real)}, not {d.text}."
-        yield finding_at("difference", d, message, meant=real, others=[a, b])
+        yield wrong_difference(d, a, b, real)
 
 
 def _fits_others(sentence: Sentence, d: Quantity, unit_days: float, slack: float) -> bool:
@@ -242,8 +229,8 @@ def _days_between(a: Quantity, b: Quantity) -> tuple[float, float]:
     blur = 0.0
     for each in (a, b):
         if each.group == "year":
-            days.append(each.value * _YEAR_DAYS)
-            blur = 0.0 if a.group == b.group else _YEAR_DAYS
+            days.append(each.value * YEAR_DAYS)
+            blur = 0.0 if a.group == b.group else YEAR_DAYS
         else:
             days.append(each.value)
     if a.group == b.group == "date":

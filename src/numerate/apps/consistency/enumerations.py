@@ -8,13 +8,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.sentence_windows import sentence_groups
 from numerate.apps.consistency.traits import stems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numerate.apps.consistency.quantities import Sentence
+    from numerate.apps.consistency.sentences import Sentence
 
 __all__ = ["enumerations", "listed_members"]
 
@@ -34,19 +35,17 @@ _POINT_CUES = stems(
     "motive remark complaint suggestion request wish finding argument"
 )
 """What a match of `_POINT` begins with."""
-_CLAIM = re.compile(rf"\b(?P<lead>[a-z]+ )?{_N} (?:[a-z-]+ ){{0,2}}?{_POINT}\b(?P<gap>[^.:;!?]{{0,80}})[.:]\s")
-_LOOSE = re.compile(r"^(?:least|of|first|last|other|than|another|further|next|or|top|about|over|remaining|more)$", re.I)
+_CLAIM = regex(rf"\b(?P<lead>[a-z]+ )?{_N} (?:[a-z-]+ ){{0,2}}?{_POINT}\b(?P<gap>[^.:;!?]{{0,80}})[.:]\s")
+_LOOSE = regex(r"^(?:least|of|first|last|other|than|another|further|next|or|top|about|over|remaining|more)$", re.I)
 _START = r"(?:(?<=[.;:!?] )|(?<=\n)|(?<=, and )|(?<=; and ))"
 _ORDINALS = ("first(?:ly)?|one|to begin with", "second(?:ly)?|the other|another", "third(?:ly)?", "fourth(?:ly)?",
              "fifth(?:ly)?", "sixth(?:ly)?", "seventh(?:ly)?")  # fmt: skip
 _MARKS = [
-    re.compile(
-        rf"{_START}(?:the |a |an? )?(?:{words})(?:,|:| (?!half|time|year|of the (?:year|month)|class)[a-z]+)", re.I
-    )
+    regex(rf"{_START}(?:the |a |an? )?(?:{words})(?:,|:| (?!half|time|year|of the (?:year|month)|class)[a-z]+)", re.I)
     for words in _ORDINALS
 ]
-_LAST = re.compile(rf"{_START}(?:and )?(?:finally|lastly|last|the last|last but not least)\b,?", re.I)
-_MORE = re.compile(r"\b(?:also|in addition|moreover|besides|furthermore|another|as well|next|then|further)\b", re.I)
+_LAST = regex(rf"{_START}(?:and )?(?:finally|lastly|last|the last|last but not least)\b,?", re.I)
+_MORE = regex(r"\b(?:also|in addition|moreover|besides|furthermore|another|as well|next|then|further)\b", re.I)
 _CALENDAR = (
     r"(?:January|February|March|April|May|June|July|August|September|October|November|December"
     r"|Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday)s?"
@@ -58,24 +57,22 @@ _NAME = r"(?:(?:Dr|Mr|Mrs|Ms|Prof|Sir)\.? )?[A-ZÀ-Ý][\w’'-]+(?: [A-ZÀ-Ý][\
 _NAMES = rf"(?P<items>{_NAME}(?:, {_NAME})+,? and {_NAME})(?=[.;,)]|$)"
 _CALENDAR_CUES = ("uary", "March", "April", "May", "June", "July", "August", "ber", "day")
 _LISTS = (
-    (_CALENDAR_CUES, re.compile(
+    (_CALENDAR_CUES, regex(
         rf"\b{_N} (?:[a-z-]+ ){{0,2}}?(?:times|[a-z]{{3,}}s)\b[^.;:\d]{{0,40}}?(?:,|:|,? (?:in|on|namely)|\()+ "
         rf"(?:on |in )?{_DAYS}(?=[.;)]|$)")),
-    ((" in all", " in total", " altogether"), re.compile(
+    ((" in all", " in total", " altogether"), regex(
         rf"\b{_DAYS}, {_N} (?:times |of them )?(?:in all|in total|altogether)\b")),
-    ((" minute",), re.compile(rf"\b{_N} (?:goals|tries|strikes|penalties|free kicks)\b[^.;\d]{{0,50}}? {_MINUTES}")),
-    ((" made up of", " composed of", " consist", " compris"), re.compile(
+    ((" minute",), regex(rf"\b{_N} (?:goals|tries|strikes|penalties|free kicks)\b[^.;\d]{{0,50}}? {_MINUTES}")),
+    ((" made up of", " composed of", " consist", " compris"), regex(
         r"\b(?:panel|jury|team|crew|committee|board|group|family|party|delegation|band|squad|staff) of "
         rf"{_N},? (?:(?:is|was|were|are) )?(?:made up of|composed of|consist(?:s|ed|ing) of|compris(?:es|ed|ing)) "
         rf"{_NAMES}")),
-    (("s, ", "ed, "), re.compile(
+    (("s, ", "ed, "), regex(
         rf"\b{_N} (?:[a-z-]+ )?[a-z]{{4,}}s(?: [a-z]+ed)?, (?:in |at |namely )?{_NAMES}(?=[.;]|$)")),
 )  # fmt: skip
 """Words that a pattern has, and the pattern."""
-_OPEN = re.compile(
-    r"\b(?:includ\w*|such as|among|e\.g|at least|of the|first|last|other|more|each|every|per|between|or)\b"
-)
-_LAST_YEAR = re.compile(r"\b(?:last|each|every|per) (?:year|month|week|season|summer|winter)\b")
+_OPEN = regex(r"\b(?:includ\w*|such as|among|e\.g|at least|of the|first|last|other|more|each|every|per|between|or)\b")
+_LAST_YEAR = regex(r"\b(?:last|each|every|per) (?:year|month|week|season|summer|winter)\b")
 
 
 def enumerations(text: str, sentences: Sequence[Sentence]) -> Iterator[tuple[re.Match[str], int]]:

@@ -6,43 +6,44 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, written_like
-from numerate.apps.consistency.quantities import COUNT, MONEY, PERCENT, UNIT, slot
+from numerate.apps.consistency.patterns import regex
+from numerate.apps.consistency.slots import PERCENT, VALUE, slot
+from numerate.apps.consistency.wrong import wrong_order
 from numerate.apps.findings import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
 
 __all__ = ["ESTIMATE_CUES", "estimates", "may_have_estimate", "tolerance"]
 
-_VALUE = COUNT + MONEY + UNIT + PERCENT
-_X, _A, _B = (slot(name, _VALUE) for name in "xab")
+_X, _A, _B = (slot(name, VALUE) for name in "xab")
 _TO = r"(?: ?[–—−-] ?| to |, ?|; ?| and )"
 _LEVEL = rf"(?:(?:with )?(?:an? |the )?(?:associated )?[{PERCENT}][\ue100-\uf8ff][ -])?"
 _KIND = (
     r"(?:ci|c\.i\.|cri|confidence (?:interval|limits|bounds)|credible interval|uncertainty interval|ui|hdi|bca ci)s?"
 )
 _IS = r"(?:,|:| ?=|;| was| is| of| from| between| ranging from|\))* ?[(\[{]? ?"
-_CI = re.compile(rf"{_X}(?:(?: [a-z-]+){{1,2}}(?= [(\[]))? ?[;,:]? ?[(\[{{]? ?{_LEVEL}{_KIND}{_IS}{_A}{_TO}{_B}")
+_CI = regex(rf"{_X}(?:(?: [a-z-]+){{1,2}}(?= [(\[]))? ?[;,:]? ?[(\[{{]? ?{_LEVEL}{_KIND}{_IS}{_A}{_TO}{_B}")
 _RATIO = (
-    r"(?:hazard ratio|odds ratio|risk ratio|rate ratio|relative risk|prevalence ratio"
-    r"|incidence rate ratio|mean difference"
-    r"|risk difference|a?hr|a?or|a?rr|irr|smd|md|wmd|β|beta|effect size|slope|coefficient)s?"
+    r"(?:hazard ratio|odds ratio|risk ratio|rate ratio|relative risk|prevalence ratio|incidence rate ratio"
+    r"|mean difference|risk difference|a?hr|a?or|a?rr|irr|smd|md|wmd|β|beta|effect size|slope|coefficient)s?"
 )
-_NAMED = re.compile(
+_NAMED = regex(
     rf"\b{_RATIO}(?: \([a-z]+\))?(?: (?:of|was|is|for [a-z ]{{1,30}}?(?:was|of))|,|:"
     rf"| ?=)* ?{_X} ?[;,]? ?[(\[] ?{_A}(?: ?[–—-] ?| to |, ?){_B} ?[)\]]"
 )
-_NAMED_IQR = re.compile(
+_NAMED_IQR = regex(
     rf"\b(?:median|mean|average)\b[^.;()]{{0,45}}?{_X}(?: [a-z]+)? ?[;,]? ?[(\[] ?(?:iqr"
     rf"|interquartile range|range|min[-–]max),?:? ?{_A}(?: ?[–—-] ?| to ){_B}(?: [a-z]+)? ?[)\]]"
 )
-_KEPT = re.compile(
+_KEPT = regex(
     r"\b(?:keep|kept|held|maintain(?:ed|s)?|set|stays?|remain(?:s"
     rf"|ed)?)\b[^.;\ue000-\uf8ff]{{0,40}}? between {_A} and {_B}(?! (?:ago|before))"
 )
-_PAGES = re.compile(
+_PAGES = regex(
     r"(?:\b\d{1,4} ?(?:\(\d{1,4}(?:[-/]\d{1,2})?\))? ?\([12]\d{3}\)[:,;] ?(?:pp?\.? ?)?"
     r"|\b[12]\d{3};\d{1,4}(?:\(\d{1,3}\))?:"
     r"|\bpp\.? ?|\b[Pp]ages? |\b\d{1,3}\(\d{1,3}\)[:,] ?(?:pp?\.? ?)?|\bvol\. \d+[^;]{0,20}?, (?:pp?\.? ?))"
@@ -60,51 +61,23 @@ _WHERE = (
     r"(?P<where>(?:well |just |slightly |far |clearly |comfortably |still |i\.e\. |that is )*"
     r"(?:above|below|within|outside|over|under|inside|in|exceed(?:s|ed|ing)|higher than|lower than))"
 )
-_REFERENCE = re.compile(
+_REFERENCE = regex(
     rf"{_X}(?P<gap>[^.;\ue000-\uf8ff]{{0,40}}?)\b{_WHERE}(?: of)? (?:the |its |our |his "
     rf"|her )?{_STATED}(?:range|limits?|interval|band|window)"
     rf"(?: (?:of|from|is|was)|:|,)*[ (]+{_A}{_TO}{_B}"
 )
-_TOLERANCE = re.compile(
-    rf"{slot('c', _VALUE)}(?:,| \()? ?(?:±|\+/-|\+/−|plus or minus|give or take) ?{slot('t', _VALUE)}"
-)
-_LIMITS = re.compile(
+_TOLERANCE = regex(rf"{slot('c', VALUE)}(?:,| \()? ?(?:±|\+/-|\+/−|plus or minus|give or take) ?{slot('t', VALUE)}")
+_LIMITS = regex(
     rf"\b(?:between|from|range[sd]?(?: of| from)?:?|limits(?: of| are)?:?|anything) {_A}(?: ?[–—-] ?"
     rf"| to | and ){_B}|\({_A.replace('<a>', '<e>')}(?: ?[–—-] ?| to ){_B.replace('<b>', '<f>')}\)"
 )
-_PAGE_RANGE = re.compile(r"\d(?:[–—-]{1,2}| to )[1-9]")
+_PAGE_RANGE = regex(r"\d(?:[–—-]{1,2}| to )[1-9]")
 """What a match of `_PAGES` has in it."""
 ESTIMATE_CUES = (
-    "CI",
-    "CrI",
-    "eep ",
-    "kept ",
-    "aintain",
-    " set ",
-    "[",
-    " OR ",
-    " HR ",
-    " RR ",
-    "nterval",
-    "ratio",
-    "IQR",
-    "(HR",
-    "(OR",
-    "(RR",
-    "edian",
-    "ean ",
-    "pp",
-    "ages",
-    "age ",
-    "):",
-    "), ",
-    "±",
-    "+/-",
-    "plus or minus",
-    " range",
-    " limit",
+    "CI", "CrI", "eep ", "kept ", "aintain", " set ", "[", " OR ", " HR ", " RR ", "nterval", "ratio", "IQR", "(HR",
+    "(OR", "(RR", "edian", "ean ", "pp", "ages", "age ", "):", "), ", "±", "+/-", "plus or minus", " range", " limit",
     "UI",
-)
+)  # fmt: skip
 
 
 def may_have_estimate(sentence: Sentence) -> bool:
@@ -130,10 +103,9 @@ def estimates(sentence: Sentence) -> Iterator[Finding]:
             for match in pattern.finditer(words):
                 yield from _outside(sentence, match)
     for match in _KEPT.finditer(words) if " between " in words else ():
-        a, b = sentence.get(match, "a"), sentence.get(match, "b")
+        a, b = sentence.slots(match, "ab")
         if _alike(a, b) and a.value > b.value > 0:
-            message = f"The range begins with {a.text}, which is more than its end {b.text}."
-            yield finding_at("range", a, message, others=[b], probability=0.87)
+            yield wrong_order(a, b, 0.87)
     if " range" in words or " limit" in words or " interval" in words or " band" in words:
         for match in _REFERENCE.finditer(words):
             yield from _reference(sentence, match)
@@ -142,7 +114,7 @@ def estimates(sentence: Sentence) -> Iterator[Finding]:
 
 
 def _outside(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
-    x, a, b = (sentence.get(match, name) for name in "xab")
+    x, a, b = sentence.slots(match, "xab")
     if not (_alike(a, b) and _alike(x, b)) or x.hedge in ("over", "under"):
         return
     if a.value > b.value:
@@ -179,7 +151,7 @@ def _pages(sentence: Sentence) -> Iterator[Finding]:
 
 
 def _reference(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
-    x, a, b = (sentence.get(match, name) for name in "xab")
+    x, a, b = sentence.slots(match, "xab")
     if not (_alike(a, b) and _alike(x, b)) or a.value >= b.value or x.value <= 0:
         return
     if re.search(

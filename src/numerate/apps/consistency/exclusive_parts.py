@@ -5,18 +5,19 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from numerate.apps.consistency.quantities import COUNT, MONEY, ORDINAL, UNIT, one
+from numerate.apps.consistency.patterns import regex
+from numerate.apps.consistency.slots import AMOUNT, ORDINAL, one
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
 
 __all__ = ["are_proper", "exclusive", "is_one_noun"]
 
-_NUMBER = COUNT + MONEY + UNIT
 _WORD = rf"(?:[a-z$€£][a-z$€£'’.\-]*|{one(ORDINAL)})"
-_Q = one(_NUMBER)
+_Q = one(AMOUNT)
 _OPPOSITES = [
     ("men", "women"), ("male", "female"), ("males", "females"), ("boys", "girls"), ("yes", "no"), ("alive", "dead"),
     ("survived", "died"), ("won", "lost"), ("passed", "failed"), ("drug", "placebo"), ("correct", "wrong"),
@@ -38,7 +39,7 @@ _CLASSES = [
 ]  # fmt: skip
 """Words of which a thing has one only."""
 # Each is at one place: `140 work in Bern and 120 in Basel`. Who speaks, owns or likes one thing may do so with another.
-_SAME_PLACE = re.compile(
+_SAME_PLACE = regex(
     rf"^{_Q}(?: (?:{_WORD} )??(?:works?|worked|lives?|lived|resides?|stands?|stood|are|were|was|is|lies?|lay"
     rf"|came|comes?|went"
     rf"|located|based|employed|born|stationed|buried|sold|built|held|seated|housed|assigned|sent|died|shipped|voted"
@@ -47,15 +48,15 @@ _SAME_PLACE = re.compile(
     rf" (?:are|were"
     rf"|work|live|went|came|voted))? (?P=how) "
 )
-_SLOT = re.compile("[\ue000-\ue009][\ue100-\uf8ff]")
-_PLACE = re.compile(r"(?: (?:are|were|came|come|live|lived|work|worked|is|was))? (from|in|at) ")
-_NEGATED = re.compile(r"\b(?:in|un|im|non-?|dis|ir|not )([a-z]{4,})\b")
-_ADJECTIVES = re.compile(
+_SLOT = regex("[\ue000-\ue009][\ue100-\uf8ff]")
+_PLACE = regex(r"(?: (?:are|were|came|come|live|lived|work|worked|is|was))? (from|in|at) ")
+_NEGATED = regex(r"\b(?:in|un|im|non-?|dis|ir|not )([a-z]{4,})\b")
+_ADJECTIVES = regex(
     rf"{_Q} [a-z-]+(?<!s)(?:, {_Q} [a-z-]+(?<!s))*,? and {_Q} [a-z-]+(?<!s)(?P<noun> [a-z]+s)?(?: (?:jets|members))?"
 )
-_PLURAL = re.compile(r"[a-z]{3,}s\b|\bpeople\b|\bmen\b|\bwomen\b|\bchildren\b")
+_PLURAL = regex(r"[a-z]{3,}s\b|\bpeople\b|\bmen\b|\bwomen\b|\bchildren\b")
 _NOT_WHOLE = frozenset(("plus", "and", "with", "including", "or"))
-_SEX = re.compile(r"\b(?:fe)?males?|\b(?:wo)?m[ae]n\b|\bboys?\b|\bgirls?\b")
+_SEX = regex(r"\b(?:fe)?males?|\b(?:wo)?m[ae]n\b|\bboys?\b|\bgirls?\b")
 
 
 def are_proper(sentence: Sentence, parts: Sequence[Quantity]) -> bool:

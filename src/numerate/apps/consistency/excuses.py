@@ -10,6 +10,8 @@ import itertools
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from numerate.apps.consistency.patterns import regex
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -19,55 +21,54 @@ if TYPE_CHECKING:
 
 __all__ = ["is_excused"]
 
-_LEFT_OUT_BEFORE = re.compile(
+_LEFT_OUT_BEFORE = regex(
     r"\b(?:leav(?:e|es|ing) (?:out|aside)|left (?:out|aside)|(?<!tax )exclud(?:e|es|ing)|ignor(?:e|es|ing)"
     r"|disregard(?:s|ing)?|discount(?:s|ing) (?:the|a|his|her|its)|not (?:counting|including)|set(?:s|ting)? aside"
     r"|discard(?:s|ing)?|omit(?:s|ting)?|apart from|except for|other than|barring|without (?:counting )?the)\b[^.;]*$"
 )
-_LEFT_OUT_BEHIND = re.compile(
+_LEFT_OUT_BEHIND = regex(
     r"\b(?:left (?:out|aside)|excluded|omitted|ignored|disregarded|discarded|set aside|struck (?:out|off)|thrown out"
-    r"|(?:was|were|been|be|is|are) (?:dropped|removed|rejected|withdrawn)"
-    r"|(?:not|n[o'’]t|never|nor)\b(?: yet| been| be)? (?:count(?:ed)?|includ(?:e|ed)|us(?:e|ed)|considered|in the|part"
-    r"|shown|take[n]?)\b)"
+    r"|(?:was|were|been|be|is|are) (?:dropped|removed|rejected|withdrawn)|(?:not|n[o'’]t|never|nor)\b(?: yet| been"
+    r"| be)? (?:count(?:ed)?|includ(?:e|ed)|us(?:e|ed)|considered|in the|part|shown|take[n]?)\b)"
 )
-_TRIMMED = re.compile(
+_TRIMMED = regex(
     r"\b(?:highest|lowest|best|worst|top|bottom|extremes?|outliers?|largest|smallest|first|last)\b[^.;]{0,40}?"
     r"\b(?:dropped|discarded|removed|left out|excluded|ignored|omitted|disregarded|thrown out|set aside|not count\w*)\b"
     r"|\b(?:leaving out|discarding|dropping|ignoring|excluding|without|removing|omitting)\b[^.;]{0,30}?"
     r"\b(?:highest|lowest|best|worst|extremes?|outliers?|largest|smallest|first|last)\b|\btrimmed\b|\bweighted\b"
 )
-_BOTH_WAYS = re.compile(
+_BOTH_WAYS = regex(
     r"\b(?:each way|one[- ]way|round[- ]trip|there and back|both (?:ways|directions|sides)|return (?:trip|journey|fare"
     r"|ticket)|out and back|and back|per side|a side|either side|twice)\b"
 )
-_BUNDLE = re.compile(
+_BUNDLE = regex(
     r"\b(?:for the price of|bundles?|multi-?buy|bulk|multipacks?|season tickets?|family tickets?|group (?:rate|price"
     r"|ticket|discount)s?|discount\w*|special offer|deal|on offer|half[- ]price|loyalty|capped|free of charge|vouchers?"
     r"|coupons?|one free|buy)\b"
 )
-_BUNDLE_BEFORE = re.compile(
+_BUNDLE_BEFORE = regex(
     r"(?:\bor|\band|\bbut|[,;(/–—])(?: an?)?(?: (?:pack|box|set|book|carnet|block|strip|case|bag)s?)?(?: of)?[ (]*$"
 )
-_FOR = re.compile(r" (?:[a-z'’-]+ ){0,2}(?:for|at|cost|costs|are|is|come to)(?: only| just)? $")
-_LOSS = re.compile(
+_FOR = regex(r" (?:[a-z'’-]+ ){0,2}(?:for|at|cost|costs|are|is|come to)(?: only| just)? $")
+_LOSS = regex(
     r"\b(?:loss(?:es)?|lost|lose[sd]?|deficit|shortfall|minus|negative|overdrawn|overdraft|in the red|in debt"
     r"|below (?:zero|freezing|sea level|ground|par)|behind|bc|under par)\b"
 )
-_BOUND_BEHIND = re.compile(r"\s*(?:[a-z%°²]+ )?or (?:more|less|fewer|over|above|higher|greater|better|longer|older)\b")
-_AHEAD = re.compile(r"\s*(?:ahead|behind|clear|in front|adrift|faster|slower|quicker|before|late|early)\b")
-_CODE = re.compile(r"(?:\b(?:nos?\.?|nr\.?|number|code|ref\.?|reference|id|serial|part|model|sku|docket)|#):? ?$")
-_REST = re.compile(
+_BOUND_BEHIND = regex(r"\s*(?:[a-z%°²]+ )?or (?:more|less|fewer|over|above|higher|greater|better|longer|older)\b")
+_AHEAD = regex(r"\s*(?:ahead|behind|clear|in front|adrift|faster|slower|quicker|before|late|early)\b")
+_CODE = regex(r"(?:\b(?:nos?\.?|nr\.?|number|code|ref\.?|reference|id|serial|part|model|sku|docket)|#):? ?$")
+_REST = regex(
     r"\b(?:the|for the|whose) (?:rest|remainder|others|balance)\b|\bamong others\b|\band (?:several|some|a few|many)\b"
 )
-_HOURS = re.compile(
+_HOURS = regex(
     r"\b(?:trains?|bus(?:es)?|trams?|ferr(?:y|ies)|open|opens|opening|closed|shifts?|o['’]clock|[ap]\.?m\b|noon|midnight"
     r"|mornings?|afternoons?|evenings?|nights?|weekdays|sundays?|saturdays?|mondays?|fridays?|daily|hours?|lunch)\b"
 )
-_THEIR_MEAN = re.compile(r"^(?: [a-z]+){0,2} on average ?[:;,(–—]")
-_EACH = re.compile(r"\b(?:each|apiece)\b")
-_SEVERAL = re.compile(rf"\((?:x ?|× ?)?(\d|{'|'.join(('two', 'three', 'four', 'five', 'six'))})\b[^()\n]{{0,24}}\)")
-_AND_COUNT = re.compile(r"\b(an?|one|two|three|four|five|six|seven|eight|nine|\d{1,2}) [a-z'’-]+(?: [a-z'’-]+)? and $")
-_GROUP = re.compile(
+_THEIR_MEAN = regex(r"^(?: [a-z]+){0,2} on average ?[:;,(–—]")
+_EACH = regex(r"\b(?:each|apiece)\b")
+_SEVERAL = regex(rf"\((?:x ?|× ?)?(\d|{'|'.join(('two', 'three', 'four', 'five', 'six'))})\b[^()\n]{{0,24}}\)")
+_AND_COUNT = regex(r"\b(an?|one|two|three|four|five|six|seven|eight|nine|\d{1,2}) [a-z'’-]+(?: [a-z'’-]+)? and $")
+_GROUP = regex(
     r"\b(?:twins|triplets|quadruplets|brothers|sisters|couples?|pair|family|parents|grandparents|siblings|cousins"
     r"|colleagues|children|sons|daughters|both|others)\b"
 )
@@ -257,14 +258,10 @@ def _is_another(claim: _Claim) -> bool:
 
 
 _EXCUSES = {
-    "repeated": (_is_another,),
-    "average": (_mean_without,),
-    "range": (_outside_range,),
-    "sum": (_gap_left_out, _bound),
-    "product": (_other_factors, _special_price),
-    "difference": (_swing, _bound, _part_of_sum),
+    "repeated": (_is_another,), "average": (_mean_without,), "range": (_outside_range,), "sum": (_gap_left_out, _bound),
+    "product": (_other_factors, _special_price), "difference": (_swing, _bound, _part_of_sum),
     "percent": (_swing, _part_of_sum),
-}
+}  # fmt: skip
 
 
 def _is_counted_otherwise(finding: Finding, text: str) -> bool:

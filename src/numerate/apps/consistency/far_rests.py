@@ -3,41 +3,42 @@
 from __future__ import annotations
 
 import itertools
-import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
-from numerate.apps.consistency.closed import blur_of
 from numerate.apps.consistency.paragraphs import NEEDED, Paragraph, is_explained, slip_bits
+from numerate.apps.consistency.patterns import regex
+from numerate.apps.consistency.sentence_windows import EMPTY_LINE
+from numerate.apps.consistency.wrong import wrong_sum
 from numerate.numerals.unit_factors import converted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.findings import Finding
 
 __all__ = ["far_rests", "mixed_sums"]
 
 MOST_GAP = 600
-_BREAK = re.compile(r"\n[ \t]*\n")
-_REST = re.compile(
+_REST = regex(
     r"\b(?:the (?:other|remaining|rest|remainder|balance)|remaining|leaving|which leaves?|which left)"
     r"(?:,? [a-z'’$€£-]+){0,4}?[ ,:–—(]*$"
 )
-_BEFORE = re.compile(
+_BEFORE = regex(
     r"\b(?:last year|previous\w*|budget\w*|plan\w*|target|expect\w*|forecast|than|from|per|each|every|up|down|goal)\b"
 )
-_TOTAL = re.compile(
+_TOTAL = regex(
     r"\b(?:in all|all in|all told|altogether|in total|overall|together|combined|total\w*|sum|adds? up|comes? to|came to"
     r"|makes?|making|made|brings?|bringing|so|gives?|giving)\b[^.;]{0,40}$"
 )
-_TOTAL_BEHIND = re.compile(r"(?: [a-z'’-]+){0,3}? (?:in all|in total|altogether|all told|all in|combined|together)\b")
-_OTHER = re.compile(
+_TOTAL_BEHIND = regex(r"(?: [a-z'’-]+){0,3}? (?:in all|in total|altogether|all told|all in|combined|together)\b")
+_OTHER = regex(
     r"\b(?:includ\w*|per|each|every|than|from|averag\w*|mean|between|or|until|after|record|faster|slower|late|early"
     r"|before|instead|times|twice|half|if|would|less|more|to|aged?|at|within|over|discount|change|back)\b|[×%/–-]"
 )
-_LIST = re.compile(r",|\band\b|\bplus\b|;|\+|\bthen\b")
+_LIST = regex(r",|\band\b|\bplus\b|;|\+|\bthen\b")
 
 
 def far_rests(text: str, sentences: Sequence[Sentence], source: str = "") -> Iterator[Finding]:
@@ -47,9 +48,13 @@ def far_rests(text: str, sentences: Sequence[Sentence], source: str = "") -> Ite
         if len(this.numerals) < 2 or not ("remain" in this.text or "leav" in this.text or "the rest" in this.text):
             continue
         end = last.offset + len(last.text)
-        if this.offset - end > MOST_GAP or len(_BREAK.findall(text, end, this.offset)) != 1 or len(last.numerals) > 3:
+        if (
+            this.offset - end > MOST_GAP
+            or len(EMPTY_LINE.findall(text, end, this.offset)) != 1
+            or len(last.numerals) > 3
+        ):
             continue
-        if _BREAK.search(text, this.offset, this.offset + len(this.text)):
+        if EMPTY_LINE.search(text, this.offset, this.offset + len(this.text)):
             continue
         stop = this.offset + len(this.text)
         paragraph = Paragraph(text[last.offset : stop], last.offset, [last, this], source)
@@ -71,13 +76,11 @@ def _rest(paragraph: Paragraph) -> Iterator[Finding]:
         if _BEFORE.search(around):
             continue
         real = wholes[0].value - sum(each.value for each in parts)
-        if real <= 0 or abs(real - z.value) <= blur_of(z) + sum(blur_of(each) for each in (*wholes, *parts)):
+        if real <= 0 or abs(real - z.value) <= z.blur + sum(each.blur for each in (*wholes, *parts)):
             continue
         bits = 3.0 + slip_bits(z, real) + (1.0 if len(parts) > 1 else 0.0)
         if bits >= NEEDED and not is_explained(z, alike):
-            terms = " - ".join(plain(each.value) for each in (*wholes, *parts))
-            message = f"{terms} = {plain(real)}, not {z.text}."
-            yield finding_at("sum", z, message, meant=real, others=[*wholes, *parts], probability=0.86)
+            yield wrong_sum(z, [*wholes, *parts], real, 0.86, "-")
 
 
 def mixed_sums(paragraph: Paragraph) -> Iterator[Finding]:

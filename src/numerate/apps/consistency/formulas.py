@@ -7,24 +7,10 @@ from collections.abc import Callable
 import numpy as np
 
 __all__ = [
-    "Formula",
-    "change_of_rows",
-    "changed_by",
-    "difference_of",
-    "flow_of",
-    "growth_of",
-    "growth_of_rows",
-    "mean_of",
-    "product_of",
-    "quotient_of",
-    "running_total",
-    "scaled_by",
-    "signed_sum",
-    "sum_from_top",
-    "sum_of",
-    "taken_from",
+    "Formula", "change_of_rows", "changed_by", "difference_of", "flow_of", "growth_of", "growth_of_rows", "mean_of",
+    "product_of", "quotient_of", "running_total", "scaled_by", "signed_sum", "sum_from_top", "sum_of", "taken_from",
     "weighted",
-]
+]  # fmt: skip
 
 Formula = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 """(rows, columns) values and half steps -> expected values and their slack."""

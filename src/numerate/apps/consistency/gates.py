@@ -13,6 +13,7 @@ A function without a gate is always called.
 from __future__ import annotations
 
 import functools
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from numerate.apps.consistency.sentence_windows import sentence_groups
@@ -21,8 +22,7 @@ from numerate.apps.consistency.traits import traits_of_numbers
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numerate.apps.consistency.paragraphs import Paragraph
-    from numerate.apps.consistency.quantities import Sentence
+    from numerate.apps.consistency.sentences import Sentence
 
 __all__ = ["GATES", "Gate", "group_gate", "is_open", "paragraph_gate", "sentence_gate", "whole_gate", "whole_traits"]
 
@@ -62,22 +62,37 @@ def whole_traits(text: str, sentences: Sequence[Sentence]) -> int:
     return traits
 
 
-def whole_gate(*needs: int) -> Callable[[_Function], _Function]:
-    """Of a function of a text and its sentences with numbers."""
+def _gate(of: str, needs: tuple[int, ...], traits_of: Callable[..., int]) -> Callable[[_Function], _Function]:
+    """Decorates functions that are called with what `traits_of` gives the traits of."""
 
     def decorate(function: _Function) -> _Function:
         @functools.wraps(function)
-        def gated(text: str, sentences: Sequence[Sentence]) -> Any:
-            traits = whole_traits(text, sentences)
+        def gated(*arguments: Any) -> Any:
+            traits = traits_of(*arguments)
             for each in needs:
                 if not traits & each:
                     return ()
-            return function(text, sentences)
+            return function(*arguments)
 
-        GATES.append(Gate("whole", function, needs))
+        GATES.append(Gate(of, function, needs))
         return gated  # type: ignore[return-value]
 
     return decorate
+
+
+def whole_gate(*needs: int) -> Callable[[_Function], _Function]:
+    """Of a function of a text and its sentences with numbers."""
+    return _gate("whole", needs, whole_traits)
+
+
+def paragraph_gate(*needs: int) -> Callable[[_Function], _Function]:
+    """Of a function of a paragraph."""
+    return _gate("paragraph", needs, attrgetter("traits"))
+
+
+def sentence_gate(*needs: int) -> Callable[[_Function], _Function]:
+    """Of a function of a sentence."""
+    return _gate("sentence", needs, attrgetter("traits"))
 
 
 def group_gate(*needs: int) -> Callable[[_Function], _Function]:
@@ -97,42 +112,6 @@ def group_gate(*needs: int) -> Callable[[_Function], _Function]:
             return found
 
         GATES.append(Gate("group", function, needs))
-        return gated  # type: ignore[return-value]
-
-    return decorate
-
-
-def paragraph_gate(*needs: int) -> Callable[[_Function], _Function]:
-    """Of a function of a paragraph."""
-
-    def decorate(function: _Function) -> _Function:
-        @functools.wraps(function)
-        def gated(paragraph: Paragraph) -> Any:
-            traits = paragraph.traits
-            for each in needs:
-                if not traits & each:
-                    return ()
-            return function(paragraph)
-
-        GATES.append(Gate("paragraph", function, needs))
-        return gated  # type: ignore[return-value]
-
-    return decorate
-
-
-def sentence_gate(*needs: int) -> Callable[[_Function], _Function]:
-    """Of a function of a sentence."""
-
-    def decorate(function: _Function) -> _Function:
-        @functools.wraps(function)
-        def gated(sentence: Sentence) -> Any:
-            traits = sentence.traits
-            for each in needs:
-                if not traits & each:
-                    return ()
-            return function(sentence)
-
-        GATES.append(Gate("sentence", function, needs))
         return gated  # type: ignore[return-value]
 
     return decorate

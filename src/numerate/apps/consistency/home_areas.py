@@ -6,27 +6,26 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at
-from numerate.apps.consistency.quantities import UNIT, slot
+from numerate.apps.consistency.patterns import regex
+from numerate.apps.consistency.slots import UNIT, slot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numerate.apps.consistency.quantities import Sentence
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.findings import Finding
 
 __all__ = ["home_areas"]
 
 _CUES = ("flat", "partment", "tudio", "room", "itchen", "alcony", "ungalow", "office", "garage", "terrace", "carpet")
-_HOME = re.compile(
+_HOME = regex(
     r"\b(?:(?:room|bedroom|furnished|bright|this|our|their|his|her|my|the|an?|rented|top|floor|new|modern|spacious"
-    r"|small|sunny|quiet|cosy|student|council) flat(?= (?:on|with|in|of|for|has|is|measures|near|at|we|to)\b"
-    r"|[,:(])|apartment"
-    r"|(?:bed|living |bath|dining |class|meeting |guest |hotel )room|kitchen|balcony|bungalow|office space"
-    r"|studio flat"
-    r"|roof terrace|garage)\b"
+    r"|small|sunny|quiet|cosy|student|council) flat(?= (?:on|with|in|of|for|has|is|measures|near|at|we|to)\b|[,:(])"
+    r"|apartment|(?:bed|living |bath|dining |class|meeting |guest |hotel )room|kitchen|balcony|bungalow|office space"
+    r"|studio flat|roof terrace|garage)\b"
 )
 _Q = slot("q", UNIT)
-_PLACE = re.compile(
+_PLACE = regex(
     r"\b(?:island|country|city|town|park|district|state|county|region|forest|lake|reserve|municipality|population"
     r"|province|parish|valley|estate|resort|village|campus|complexes|buildings?|basin|territory|desert|plain|density"
     r"|away|radius|surround\w*|across|apartments|flats)\b"

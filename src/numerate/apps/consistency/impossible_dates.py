@@ -6,72 +6,70 @@ import datetime
 import re
 from typing import TYPE_CHECKING
 
-from numerate.apps.consistency.base import Rule, rules
-from numerate.apps.consistency.calendar_words import DATE, MONTH, day_exists, days_in_month, month_number, read_date
+from numerate.apps.consistency.base import Rule, finding_in_cell, rules
+from numerate.apps.consistency.calendar_words import (
+    DATE,
+    ISO_DATE,
+    MONTH,
+    WEEKDAYS,
+    day_exists,
+    days_in_month,
+    month_number,
+    read_date,
+)
 from numerate.apps.consistency.date_claims import date_claims
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.findings import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
 
-    from numerate.apps.consistency.quantities import Sentence
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.consistency.tally import Tally
     from numerate.apps.documents import Document
 
 __all__ = ["ImpossibleDate", "impossible_cell"]
 
 _MONTHS = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
     "December",
-]
-_ISO = re.compile(r"(?<![\w./:-])([12]\d{3})-(\d{2})-(\d{2})(?![\w/-]|\.\d)")
-_NUMERIC = re.compile(r"\d[-/.]\d{1,2}[-/.]\d")
-_CODE = re.compile(
+]  # fmt: skip
+_NUMERIC = regex(r"\d[-/.]\d{1,2}[-/.]\d")
+_CODE = regex(
     r"\b(?:order|invoice|number|no\.?|id|ref\.?|reference|part|model|serial|case|item|ticket|version|code"
     r"|file|docket)[ :#]+$",
     re.IGNORECASE,
 )
 """Words before a code that only looks like a date."""
-_SLASHED = re.compile(r"(?<![\w./-])(\d{1,2})([/.])(\d{1,2})\2([12]\d{3})(?![\w/-]|\.\d)")
+_SLASHED = regex(r"(?<![\w./-])(\d{1,2})([/.])(\d{1,2})\2([12]\d{3})(?![\w/-]|\.\d)")
 # Also days that no month has, which are no dates for the reader: `32 January 2020`.
-_HIGH_DAY = re.compile(rf"(?<![\w.,/-])(?P<d1>3[2-9]|[4-9]\d) (?P<m1>{MONTH}),? (?P<y1>[12]\d{{3}})(?!\d)")
-_CLOCK = re.compile(
+_HIGH_DAY = regex(rf"(?<![\w.,/-])(?P<d1>3[2-9]|[4-9]\d) (?P<m1>{MONTH}),? (?P<y1>[12]\d{{3}})(?!\d)")
+_CLOCK = regex(
     r"\b(?:at|until|till|from|by|around|before|after)( \d{1,2}):(\d{2})(?![\d:]|\.\d)(\s?[ap]\.?m\b)?", re.IGNORECASE
 )
-_ANY_CLOCK = re.compile(r"(?<![\d:.-])( ?\d{1,2}):(\d{2})(?![\d:]|\.\d)(\s?[ap]\.?m\b)?", re.IGNORECASE)
-_MINUTES = re.compile(r":\d\d")
-_TODAY = re.compile(
+_ANY_CLOCK = regex(r"(?<![\d:.-])( ?\d{1,2}):(\d{2})(?![\d:]|\.\d)(\s?[ap]\.?m\b)?", re.IGNORECASE)
+_MINUTES = regex(r":\d\d")
+_TODAY = regex(
     r"\b(?:tonight|today|tomorrow|yesterday|deadline|depart\w*|arriv\w+|kick-?off|o.clock|leaves|opens"
     r"|closes|begins|starts)\b",
     re.IGNORECASE,
 )
-_LONG = re.compile(r"\s?(?:-?minutes?\b|min\b|hours?\b|long\b|into\b|mark\b|run\b|left\b|ratio\b)", re.IGNORECASE)
+_LONG = regex(r"\s?(?:-?minutes?\b|min\b|hours?\b|long\b|into\b|mark\b|run\b|left\b|ratio\b)", re.IGNORECASE)
 """Behind minutes and seconds: `25:40 long`."""
-_DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
-_WEEKDAY = re.compile(rf"\b(?P<weekday>{'|'.join(_DAYS)}),? (?:the )?{DATE.pattern}")
-_CELL_CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::\d{2})?")
-_SCORE = re.compile(
+_WEEKDAY = regex(rf"\b(?P<weekday>{'|'.join(WEEKDAYS)}),? (?:the )?{DATE.pattern}")
+_CELL_CLOCK = regex(r"(\d{1,2}):(\d{2})(?::\d{2})?")
+_SCORE = regex(
     r"\b(?:won|lost|score|beat|defeat|led|draw|drew|handball|match|verse|gospel|bible|psalm|game|set)", re.IGNORECASE
 )
 # `In June 31 people were arrested`, `around 31 June bugs`: the number counts what follows.
-_COUNTS = re.compile(
+_COUNTS = regex(
     r"\s+(?!(?:and|at|in|on|with|the|when|to|after|for|by|as|of|but|or|from|until|that|this|was|were|is"
     r"|are|a|an|he|she|they|it|we|which|who|each|every|next|this|last|because|if|while|instead|would"
     r"|will|has|had|be|where|since|before|there|has|have|did|does|no|not|may)\b)[a-z]"
 )
-_SURE_DATE = re.compile(r"\b(?:on|until|till|by|before|since|dated)(?: the)?\s*$", re.IGNORECASE)
-_BEFORE_DATE = re.compile(
+_SURE_DATE = regex(r"\b(?:on|until|till|by|before|since|dated)(?: the)?\s*$", re.IGNORECASE)
+_BEFORE_DATE = regex(
     r"(?:\b(?:on|until|till|by|from|to|since|before|after|of|the|dated|and|between|through)|[,;(:–-])\s*$",
     re.IGNORECASE,
 )
@@ -111,7 +109,7 @@ class ImpossibleDate(Rule):
                 # Before that, other calendars were in use.
                 if date is None or date.day is None or date.year is None or date.year < 1925:
                     continue
-                real = _DAYS[datetime.date.fromordinal(int(date.days)).weekday()]
+                real = WEEKDAYS[datetime.date.fromordinal(int(date.days)).weekday()]
                 if real != match["weekday"].capitalize():
                     start = match.start("weekday")
                     span, message = (start, match.end()), f"that day was a {real}"
@@ -135,7 +133,6 @@ class ImpossibleDate(Rule):
     def table(self, document: Document, table: Any) -> Iterable[Finding]:
         """Looks at columns in which most cells are dates or times that exist."""
         for index, cells in table.text_columns():
-            key = str(document.header[index])
             wrong = [(row, impossible_cell(cell)) for row, cell in cells if impossible_cell(cell)]
             if not wrong or len(wrong) > max(1, len(cells) // 10):
                 continue
@@ -143,13 +140,8 @@ class ImpossibleDate(Rule):
             if dated < 0.6 * len(cells):
                 continue
             for row, reason in wrong:
-                cell = str(document.rows[row][index])
-                yield Finding(
-                    rule="date",
-                    message=f"{cell.strip()}: {reason}.",
-                    written=cell.strip(),
-                    cell=(row + document.first_row, index),
-                    key=key,
+                yield finding_in_cell(
+                    "date", document, row, index, f"{str(document.rows[row][index]).strip()}: {reason}."
                 )
 
 
@@ -175,7 +167,7 @@ def impossible_cell(cell: str) -> str:
 
 def _looks_dated(cell: str) -> bool:
     text = cell.strip()
-    return any(p.fullmatch(text) for p in (DATE, _ISO, _SLASHED, _CELL_CLOCK)) or bool(impossible_cell(cell))
+    return any(p.fullmatch(text) for p in (DATE, ISO_DATE, _SLASHED, _CELL_CLOCK)) or bool(impossible_cell(cell))
 
 
 def _named(text: str, match: re.Match[str]) -> str | None:
@@ -213,7 +205,7 @@ def _days(month: int, year: int | None) -> str:
 
 
 def _numeric(text: str) -> Iterable[tuple[int, int, str]]:
-    for match in _ISO.finditer(text) if text.count("-") > 1 else ():
+    for match in ISO_DATE.finditer(text) if text.count("-") > 1 else ():
         if _CODE.search(text, max(0, match.start() - 24), match.start()):
             continue
         year, month, day = (int(match[group]) for group in (1, 2, 3))

@@ -6,11 +6,11 @@ without numbers of a kind that occurs once, which tell something else: `€347,2
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from numerate.apps.consistency.quantities import Sentence
+from numerate.apps.consistency.patterns import regex
+from numerate.apps.consistency.sentences import Sentence
 from numerate.apps.consistency.tally import tally_of
 
 if TYPE_CHECKING:
@@ -21,21 +21,21 @@ __all__ = ["JOINED_RULES", "joined_sentences", "of_one_kind"]
 JOINED_RULES = ("sum", "percent", "difference", "product", "average", "ratio")
 MOST_VALUES = 8
 MOST_GAP = 3
-_GOES_ON = re.compile(
+_GOES_ON = regex(
     r"(?:(?P<of>(?:Of|Among) (?:these|them|those|whom|this number),? )"
     r"|(?:These|They|It|This|That|Thus|So|Hence|Therefore|Both|Total|Totals|Subtotal|Sum|Overall|Together|Combined"
     r"|Altogether|In total|In all|Previously|Before that|Last year|A year (?:earlier|ago|before)|The year before"
     r"|The (?:other|rest|remaining|others|remainder|total|sum|difference|increase|decrease|rise|drop|gain|decline"
     r"|average|mean|combined|overall|figure|margin|gap|change|reduction|share))\b)"
 )
-_CAUSES = re.compile(r"\b(?:due to|driven by|attribut\w+|primarily|mainly|because|result\w* (?:from|of)|reflect\w*)\b")
+_CAUSES = regex(r"\b(?:due to|driven by|attribut\w+|primarily|mainly|because|result\w* (?:from|of)|reflect\w*)\b")
 """What a change came from: the numbers behind are parts of it."""
-_TAIL = re.compile(
+_TAIL = regex(
     r", (?:to|for|on|in|at|by|from|the last|the first|good|all|just|before|after|when|as|although|though|told|said|says"
     r"|according|which|who|where)\b(?P<words>[^,;:()]*)[.!?]?$"
 )
 """A last clause that tells something else: `..., £928.00 in total, to the side door before 10 a.m.`"""
-_QUALIFIES = re.compile(
+_QUALIFIES = regex(
     r"\b(?:includ\w*|exclud\w*|with|without|plus|minus|less|more|tax\w*|vat|discount\w*|fees?|delivery|shipping|net"
     r"|gross|each|per|every|left|remain\w*|rest|total|average|additional|extra|another|other|others|some|most|half|both"
     r"|only|part|of which|of them|(?<=[a-z] )of these|of whom|but"

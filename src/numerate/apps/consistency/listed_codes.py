@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from numerate.apps.consistency.patterns import regex
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -12,21 +14,21 @@ __all__ = ["listed_codes", "numbered_points"]
 
 _N = r"(?P<n>two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|1[0-9]|[2-9])"
 _CODE = r"(?:(?:nos?\.? )?[A-Z]{0,4}[-/]?\d{1,7}(?:[/-]\d{1,4})?[a-zA-Z]?|[A-Z]{1,3}\d*)"
-_CODES = re.compile(
+_CODES = regex(
     rf"\b{_N} (?:[a-z][\w'’-]* ){{0,2}}?(?P<noun>[a-z][\w'’-]*s)\b(?P<gap>[^:;.!?()\d\n]{{0,60}}?)(?:: | \("
     rf"|, (?:namely|i\.e\.|that is) )"
     rf"(?P<items>(?:nos?\.? |numbers )?{_CODE}(?:, {_CODE})+,? and {_CODE})(?=[.;!?)]|,? [a-z]|$)(?! (?:per"
     rf"|to|of|kg|g|ml|km|m|mm|cm|%|million))",
     re.IGNORECASE,
 )
-_TIMES = re.compile(
+_TIMES = regex(
     r"^(?:hours|minutes|days|weeks|months|years|euros|dollars|pounds|points|times|sets|games|metres|meters|goals)$"
 )
-_LOOSE = re.compile(
+_LOOSE = regex(
     r"\b(?:includ\w*|such as|among|at least|up to|more than|of|first|last|each|per|every|other|another"
     r"|score[ds]?|from|between|some|about)\b"
 )
-_MARK = re.compile(r"(?<![\w)])\((?P<mark>\d{1,2}|[a-j]|i{1,3}|iv|v|vi{1,3})\)(?= ?[A-Za-z\"“])")
+_MARK = regex(r"(?<![\w)])\((?P<mark>\d{1,2}|[a-j]|i{1,3}|iv|v|vi{1,3})\)(?= ?[A-Za-z\"“])")
 _SERIES = (
     [str(each) for each in range(1, 16)],
     list("abcdefghij"),
@@ -38,12 +40,12 @@ _POINTS = (
     r"|items|rules|principles|tests|measures|arguments|issues|elements|factors|hypotheses|categories|groups|outcomes"
     r"|topics|tasks|demands|proposals|changes|cases|areas|aspects|components|features|assumptions|claims|exclusions)"
 )
-_CLAIM = re.compile(
+_CLAIM = regex(
     rf"\b(?P<the>all|these|those|the|following) (?:of (?:the|these) )?{_N} (?:[a-z-]+ )?{_POINTS}\b", re.IGNORECASE
 )
-_BEFORE = re.compile(rf"\b{_N} (?:[a-z-]+ ){{0,2}}?{_POINTS}\b[^.;()]{{0,40}}$", re.IGNORECASE)
-_OF_OTHERS = re.compile(r" (?:of|from|in|that|which|set|laid|listed|under|given) ")
-_PART_OF = re.compile(
+_BEFORE = regex(rf"\b{_N} (?:[a-z-]+ ){{0,2}}?{_POINTS}\b[^.;()]{{0,40}}$", re.IGNORECASE)
+_OF_OTHERS = regex(r" (?:of|from|in|that|which|set|laid|listed|under|given) ")
+_PART_OF = regex(
     r"\b(?:first|last|other|remaining|any|one|two|three|at least|next|of) (?:of )?(?:the|these|those)? ?$",
     re.IGNORECASE,
 )

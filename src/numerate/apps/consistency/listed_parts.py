@@ -14,49 +14,47 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
-from numerate.apps.consistency.closed import blur_of, context_of, is_typo, values_of
+from numerate.apps.consistency.patterns import regex
+from numerate.apps.consistency.slips import is_typo
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.findings import Finding
 
 __all__ = ["listed_parts"]
 
-_SEPARATOR = re.compile(r",|\band\b|;|\bplus\b|\bwith\b|\bwhile\b|\+|\(")
-_OPEN = re.compile(
+_SEPARATOR = regex(r",|\band\b|;|\bplus\b|\bwith\b|\bwhile\b|\+|\(")
+_OPEN = regex(
     r"\b(?:than|compared|versus|vs|against|per|each|every|averag\w*|mean|median|respectively|until|rose|fell"
     r"|grew|rank\w*"
     r"|aged?|times|another|further|additional|also|both|if|up|down|from [\ue000-\uf8ff]|at least|record|previous\w*|for"
     r" example|such as|some|several|since|ago|approximately|ratio|except|minus|less|left|worth|priced|beat|margin|or"
     r"|e\.g|mostly|mainly|especially|notably|overlap\w*|multiple|more|about|most|between|over)\b|%|[×±=]|\betc"
 )
-_SOME = re.compile(r"\b(?:includ\w+|among|of (?:which|whom|them|these|those|it|that)|out of)\b")
-_WHOLE_OF = re.compile(
-    r"(?:^|[,;:] )(?:of|among|out of) (?:(?:the|all|these|those|its|their|our|his|her|a total of) )*$"
-)
-_IN_GAMES = re.compile(r"\b(?:in|from|over|across|of) (?:(?:the|all|its|their|his|her|those|these) )*$")
-_RESULTS = re.compile(r" (?:wins?|losses|loss|draws?|defeats?|ties|victories|victory|no-results?)\b")
-_VERB = re.compile(
+_SOME = regex(r"\b(?:includ\w+|among|of (?:which|whom|them|these|those|it|that)|out of)\b")
+_WHOLE_OF = regex(r"(?:^|[,;:] )(?:of|among|out of) (?:(?:the|all|these|those|its|their|our|his|her|a total of) )*$")
+_IN_GAMES = regex(r"\b(?:in|from|over|across|of) (?:(?:the|all|its|their|his|her|those|these) )*$")
+_RESULTS = regex(r" (?:wins?|losses|loss|draws?|defeats?|ties|victories|victory|no-results?)\b")
+_VERB = regex(
     r"^(?: (?:breaks?|broke|splits?|falls?|divides?|went|goes) (?:down )?(?:into|as|between|among|to) $)|"
     r"^ ?\((?:[a-z'’-]+ ){0,3}$|"
     r"^(?: [a-z'’-]+){1,12}?(?: [–—-]|:|;|,| \(|,? (?:namely|i\.e\.,?|that is,?|made up of|consisting of"
-    r"|comprising|with"
-    r"|composed of|split into|divided into|broken down into))(?: (?:the|an?|into|of|as"
+    r"|comprising|with|composed of|split into|divided into|broken down into))(?: (?:the|an?|into|of|as"
     r"|follows:))* ?(?:[a-z'’-]+ ){0,4}$"
 )
-_DOWN = re.compile(r"^ (?:breaks?|broke|splits?|falls?|divides?) (?:down )?(?:into|as|between|among)\b")
-_BROKEN = re.compile(r"\b(?:breaks?|broken?|broke) down\b|\bmade up of\b")
-_COLON = re.compile(r"(?::| [–—-]| \(|\bnamely|\bi\.e\.,?|\bthat is,?)(?: ?[a-z'’-]+){0,4} ?$|\($")
-_AFTER = re.compile(
+_DOWN = regex(r"^ (?:breaks?|broke|splits?|falls?|divides?) (?:down )?(?:into|as|between|among)\b")
+_BROKEN = regex(r"\b(?:breaks?|broken?|broke) down\b|\bmade up of\b")
+_COLON = regex(r"(?::| [–—-]| \(|\bnamely|\bi\.e\.,?|\bthat is,?)(?: ?[a-z'’-]+){0,4} ?$|\($")
+_AFTER = regex(
     r"^ ?(?:(?P<how>in|at|from|for|to|by|on|under|over|with|against|as|of|into|aged|via|through|during|before|after"
     r"|were|are|was|is|had|have|did|went|came|live|work|chose|voted|said|will)\b|(?P<noun>[a-z'’-]+))"
 )
-_OVERLAP = re.compile(
-    r"\b(?:had|have|has|having|speak\w*|spoke|owns|owned|lik\w*|play\w*|stud\w*|report\w*|us(?:e|ed|es|ing)"
-    r"|experienced|kn[eo]w"
-    r"|visited|read|suffered|complained|mentioned|said|cited|drank|watched|showed|received|contain\w*|with"
+_OVERLAP = regex(
+    r"\b(?:had|have|has|having|speak\w*|spoke|owns|owned|lik\w*|play\w*|stud\w*|report\w*|us(?:e|ed|es|ing)|experienced"
+    r"|kn[eo]w|visited|read|suffered|complained|mentioned|said|cited|drank|watched|showed|received|contain\w*|with"
     r"|goals?|assists?)\b"
 )
 _OPPOSITES = (
@@ -66,23 +64,21 @@ _OPPOSITES = (
     ("employed", "unemployed"), ("full-time", "part-time"), ("drug", "placebo"), ("won", "lost"), ("wins", "losses"),
     ("wins", "defeats"), ("new", "used"), ("domestic", "foreign"), ("urban", "rural"), ("correct", "wrong"),
 )  # fmt: skip
-_UNNAMED = re.compile(
+_UNNAMED = regex(
     r"(?:,|\band\b|\bplus\b|\bwith\b) (?:the|an?|one|his|her|its|their|several|many|some|others?|numerous|various|no)\b"
 )
 """A part without a number: `and the mayor`."""
-_OF_THE = re.compile(r"\bof (?:the|these|those|them|his|her|its|their)\b")
-_OF_WHOLE = re.compile(r"^(?: [a-z'’-]+)? (?:out )?of (?:(?:the|its|all|these|those|our|their) )+$")
-_REMAINING = re.compile(r"\b(?:the )?(?:remaining|other|rest|remainder)\b")
-_COUNTED = re.compile(r" (?:[a-z'’-]+ )?(?P<noun>[a-z]{3,}s|people|men|women|children|staff|aircraft|fish|sheep)\b")
-_NUMBERED = re.compile(
-    r"\b(?:no\.|number|table|figure|room|chapter|section|page|act|type|class|route|line|version)\s*$"
-)
+_OF_THE = regex(r"\bof (?:the|these|those|them|his|her|its|their)\b")
+_OF_WHOLE = regex(r"^(?: [a-z'’-]+)? (?:out )?of (?:(?:the|its|all|these|those|our|their) )+$")
+_REMAINING = regex(r"\b(?:the )?(?:remaining|other|rest|remainder)\b")
+_COUNTED = regex(r" (?:[a-z'’-]+ )?(?P<noun>[a-z]{3,}s|people|men|women|children|staff|aircraft|fish|sheep)\b")
+_NUMBERED = regex(r"\b(?:no\.|number|table|figure|room|chapter|section|page|act|type|class|route|line|version)\s*$")
 MOST_PARTS = 8
 
 
 def listed_parts(sentence: Sentence) -> Iterator[Finding]:
     """The largest number is a whole, and all others of its kind are a list of its parts."""
-    values = [each for each in values_of(sentence) if each.group != "percent"]
+    values = [each for each in sentence.values if each.group != "percent"]
     if len(values) > 3 and values[0].unit is None and values[0].value == len(values) - 2 and _share_unit(values[1:]):
         values = values[1:]  # `the three lakes hold 96 km³: ...`
     if len(values) > 2 and values[0].unit is not None and _share_unit(values):
@@ -114,7 +110,7 @@ def listed_parts(sentence: Sentence) -> Iterator[Finding]:
     if total.unit is None and any(each.value != int(each.value) for each in (total, *parts)):
         return
     whole = sum(each.value for each in parts)
-    slack = blur_of(total) + 1.7 * math.sqrt(sum(blur_of(each) ** 2 for each in parts))
+    slack = total.blur + 1.7 * math.sqrt(sum(each.blur**2 for each in parts))
     if abs(whole - total.value) <= slack or not 0.8 < whole / total.value < 1.25 or _some_add_up(values, total, slack):
         return
     skeleton = sentence.skeleton
@@ -138,7 +134,7 @@ def listed_parts(sentence: Sentence) -> Iterator[Finding]:
     if "(" in first and any(")" in gap for gap in gaps):
         return
     too_much = whole > total.value + slack
-    is_some = _SOME.search(first) is not None or _WHOLE_OF.search(context_of(sentence, total)[0]) is not None
+    is_some = _SOME.search(first) is not None or _WHOLE_OF.search(sentence.beside(total)[0]) is not None
     exclusive = _are_opposed(named)
     if part_first:
         complete = True
@@ -146,8 +142,8 @@ def listed_parts(sentence: Sentence) -> Iterator[Finding]:
         complete = too_much and exclusive
     elif is_some or _OVERLAP.search(named):
         complete = too_much and (exclusive or (len(parts) > 2 and not _OVERLAP.search(named)))
-    elif all(_RESULTS.match(context_of(sentence, each)[1]) for each in parts):
-        complete = _IN_GAMES.search(context_of(sentence, total)[0]) is not None and (too_much or len(parts) > 2)
+    elif all(_RESULTS.match(sentence.beside(each)[1]) for each in parts):
+        complete = _IN_GAMES.search(sentence.beside(total)[0]) is not None and (too_much or len(parts) > 2)
     else:
         complete = _VERB.match(_without(first, containers)) is not None and (
             bool(containers)
@@ -190,7 +186,7 @@ def _without(text: str, containers: list[Quantity]) -> str:
 
 def _is_container(sentence: Sentence, quantity: Quantity, count: int) -> bool:
     """Whether a number says how many parts there are: `in three provinces`."""
-    before, behind = context_of(sentence, quantity)
+    before, behind = sentence.beside(quantity)
     return (
         quantity.value == count > 1
         and quantity.unit is None
@@ -207,9 +203,9 @@ def _are_opposed(named: str) -> bool:
 
 def _are_parallel(sentence: Sentence, parts: list[Quantity]) -> bool:
     """Whether the parts are told in one way: each with `for`, `in`, ..., or each but the first without its verb."""
-    found = [_AFTER.match(context_of(sentence, each)[1]) for each in parts]
+    found = [_AFTER.match(sentence.beside(each)[1]) for each in parts]
     hows = [match["how"] if match is not None else None for match in found]
-    leads = [context_of(sentence, each)[0].split()[-1:] for each in parts]
+    leads = [sentence.beside(each)[0].split()[-1:] for each in parts]
     if (
         len(parts) > 2
         and leads[0] in (["for"], ["in"], ["from"], ["to"], ["on"])

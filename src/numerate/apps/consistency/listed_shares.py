@@ -10,27 +10,29 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain, written_like
-from numerate.apps.consistency.quantities import COUNT, PERCENT, slot
+from numerate.apps.consistency.patterns import regex
+from numerate.apps.consistency.slots import COUNT, PERCENT, slot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.findings import Finding
 
 __all__ = ["listed_shares", "shares_of_last"]
 
 _WORDS = r"(?: [a-z'’/-]+){0,4}?"
-_ITEM = re.compile(
+_ITEM = regex(
     rf"(?<![/–—-]){slot('a', COUNT)}{_WORDS} ?[(\[]{slot('p', PERCENT)} ?[)\];,]"
     rf"|{slot('p2', PERCENT)}{_WORDS} ?[(\[](?:n ?= ?)?{slot('a2', COUNT)} ?[)\];,]"
     rf"|(?<![/–—-]){slot('a3', COUNT)}{_WORDS}, or {slot('p3', PERCENT)}(?=[,.;]| of (?:them|these|the|all)\b)"
 )
-_CHANGE = re.compile(
+_CHANGE = regex(
     r"\b(?:up|down|rose|fell|grew|increase\w*|decrease\w*|declin\w*|growth|drop\w*|higher|lower|compared|versus|vs"
     r"|year-on-year|gain\w*|more|fewer|less|alcohol|interest|discount)\b"
 )
-_WHOLE = re.compile(
+_WHOLE = regex(
     r"\b(?:of|among|in|from|included|enrolled|studied|surveyed|total of|all|sample of|n ?=|were|the|these) $"
 )
 LEAST_WHOLE = 8
@@ -109,7 +111,7 @@ def _is_whole(sentence: Sentence, wholes: Sequence[Quantity], value: float) -> b
     return False
 
 
-_THING = re.compile(
+_THING = regex(
     r"(?: [a-z-]+){0,3}? (?:patients|participants|subjects|people|persons|adults|children|women|men|students|pupils"
     r"|respondents|samples|cases|mice|rats|animals|employees|members|households|firms|companies|infants|volunteers"
     r"|individuals|specimens|eyes|teeth|schools|hospitals|votes|voters|tests|items|questions|residents"

@@ -8,64 +8,63 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from numerate.apps.consistency.base import finding_at
 from numerate.apps.consistency.gates import group_gate
-from numerate.apps.consistency.quantities import COUNT, DATED, UNIT, YEAR, slot
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.sentence_windows import RELATIVE, sentence_groups
+from numerate.apps.consistency.slots import COUNT, NO_NUMBER, TIME, UNIT, YEAR, slot
 from numerate.apps.consistency.traits import VALUES, stems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.findings import Finding
 
 __all__ = ["lives"]
 
-_TIME = YEAR + DATED
-_NEAR = r"[^.;\ue000-\uf8ff]"
-_AFTER_BORN = rf"{_NEAR}{{0,60}}?(?<!since )(?<!until )(?<!before )(?<!after ){slot('t', _TIME)}"
-_BORN = re.compile(rf"\b(?:born|birth){_AFTER_BORN}|[(*] ?(?:b\.|\*) ?{slot('u', _TIME)}")
-_DIED = re.compile(
+_AFTER_BORN = rf"{NO_NUMBER}{{0,60}}?(?<!since )(?<!until )(?<!before )(?<!after ){slot('t', TIME)}"
+_BORN = regex(rf"\b(?:born|birth){_AFTER_BORN}|[(*] ?(?:b\.|\*) ?{slot('u', TIME)}")
+_DIED = regex(
     r"(?:\b(?:died|dies|death|passed away|killed|drowned|executed|murdered|perished|succumbed)\b"
-    rf"|\bd\.){_NEAR}{{0,60}}?"
-    rf"{slot('t', _TIME)}"
+    rf"|\bd\.){NO_NUMBER}{{0,60}}?"
+    rf"{slot('t', TIME)}"
 )
-_LIVED = re.compile(rf"\({slot('a', _TIME)} ?[–—-] ?{slot('b', _TIME)}\)")
+_LIVED = regex(rf"\({slot('a', TIME)} ?[–—-] ?{slot('b', TIME)}\)")
 _DEAD = r"(?:died|dies|death|dead|passed away|killed|drowned|executed|murdered|perished|succumbed|collapsed|life ended)"
 _AGE = (
     rf"{slot('d', COUNT + UNIT)}(?![ -](?:hospital|home|minutes|hours|days|weeks|months|p\.?m|a\.?m|o.clock|percent))"
 )
-_AGED = re.compile(
-    rf"\b{_DEAD}\b{_NEAR}{{0,60}}?(?:\bat the age of|\bat age|\baged|\bat the ripe old age of|\bage"
+_AGED = regex(
+    rf"\b{_DEAD}\b{NO_NUMBER}{{0,60}}?(?:\bat the age of|\bat age|\baged|\bat the ripe old age of|\bage"
     r"|\bat just|\bat only|\bat)"
     rf" {_AGE}(?=[.,;)]|$| (?:in|on|after|of|from|at|when|surrounded|and|years|last|this|following"
     r"|yesterday|while|due)\b)"
     rf"|{slot('e', COUNT + UNIT)}(?: years)?(?: old| of age)? (?:when|at the time of"
     rf"|on the day) (?:[a-z]+ ){{0,2}}?{_DEAD}"
 )
-_DIED_WHEN = re.compile(
-    rf"\b{_DEAD}\b{_NEAR}{{0,50}}?{slot('t', _TIME)}{_NEAR}{{0,40}}?(?:\bat the age of|\bat age|\baged"
+_DIED_WHEN = regex(
+    rf"\b{_DEAD}\b{NO_NUMBER}{{0,50}}?{slot('t', TIME)}{NO_NUMBER}{{0,40}}?(?:\bat the age of|\bat age|\baged"
     rf"|, age|\bat) {_AGE}"
     r"(?=[.,;)]|$| (?:in|on|after|of|from|at|when|and|years)\b)"
 )
-_WAS_THEN = re.compile(
+_WAS_THEN = regex(
     rf"\bin {slot('t', YEAR)},? (?:when (?:she|he) (?:was|turned)|at the age of|at age|aged"
     r"|at the tender age of|then|at"
     rf"|by then|still only|only) {slot('d', COUNT + UNIT)}(?=[.,;)]|$| (?:she|he|and|years|when)\b)"
     rf"|(?:\bat the age of|\bat age|\baged|\bwas|\bturned|\bat) {slot('e', COUNT)}(?: years old)?"
     rf"(?: when [a-z ]{{1,40}}?|,)? in {slot('s', YEAR)}(?=[.,;)]|$| (?:she|he|and)\b)"
 )
-_IN_BRACKETS = re.compile(r"\d\s?[–—-][^()]*\d\s?\)")
+_IN_BRACKETS = regex(r"\d\s?[–—-][^()]*\d\s?\)")
 """What the text of a match of `_LIVED` ends with."""
-_OTHER = re.compile(r"\b(?:together with|joint|posthumous\w*|would have|missing|twins?|both)\b")
-_PRONOUN = re.compile(
+_OTHER = regex(r"\b(?:together with|joint|posthumous\w*|would have|missing|twins?|both)\b")
+_PRONOUN = regex(
     r"^[\"“(]?(?:He|She|His|Her|Born|In|On|At|After|By|When|Survived|Until|Having|They|Dr|Mr|Mrs|Ms|Sir|Prof)\b"
 )
-_NAME = re.compile(r"\b[A-ZÀ-Ý][\w’'-]+")
-_YEAR = 365.2425
+_NAME = regex(r"\b[A-ZÀ-Ý][\w’'-]+")
 
 
 _BEFORE_AGE = frozenset(["of", "age", "aged", "at", "just", "only", "was", "turned", "then", "already"])
-_BEHIND_AGE = re.compile(r"[\s-]*(?:years?)?\s*(?:old|of age)?\s+(?:when|at the time of|on the day)\b", re.IGNORECASE)
+_BEHIND_AGE = regex(r"[\s-]*(?:years?)?\s*(?:old|of age)?\s+(?:when|at the time of|on the day)\b", re.IGNORECASE)
 """What stands before or behind the age in all patterns of ages."""
 
 
@@ -139,7 +138,7 @@ def _deaths(group: list[Sentence]) -> Iterator[Quantity]:
                 yield sentence.get(match, "t")
 
 
-_WAS_WHEN = re.compile(
+_WAS_WHEN = regex(
     rf"^(?:he|she) was (?:only |just |then |already )?{slot('d', COUNT + UNIT)}(?: years "
     r"old)? (?:when (?:he|she)|at the time|then)\b"
 )

@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 import itertools
-import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain, written_like
 from numerate.apps.consistency.gates import paragraph_gate
 from numerate.apps.consistency.paragraphs import NEEDED, slip_bits
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.traits import UNITS, stems
 from numerate.numerals.unit_factors import converted, dimension_name, system_of
 
@@ -19,28 +19,29 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numerate.apps.consistency.paragraphs import Paragraph
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.findings import Finding
 
 __all__ = ["loose_conversions", "told_conversions", "words_and_figures"]
 
 MOST_WORDS = 70
-_EQUAL = re.compile(
+_EQUAL = regex(
     r"\b(?:is|are|was|were|or|equals?|that's|i\.e\.|corresponds?|corresponding|converts?|converted"
     r"|comes? to|works? out|equivalent|meaning|say|so|namely|roughly|about|around|approximately|some"
     r"|in (?:metric|imperial|american|old|us|english)\b.*)\b|=|≈|/"
 )
-_APART = re.compile(
+_APART = regex(
     r"\b(?:than|and|from|per|each|every|plus|minus|by|between|above|below|after|before|for|with|while"
     r"|but|until|wide|long|high|deep|tall|apart|away|then|later|at|times|when|if|weigh\w*)\b|[;+×]"
 )
 _OTHER_SYSTEM = {"cal", "kcal", "nmi", "kn", "hp", "atm", "mmHg", "stone"}
-_THAT = re.compile(
+_THAT = regex(
     r"(?:that|this|which|in (?:miles|metric|imperial|american) (?:terms|units|measures?),? (?:that|this|it))"
     r"(?:['’]s| is| equals| comes to| makes| corresponds to| means| works out at)(?: (?:about|roughly|some|just|nearly"
     r"|around|approximately|equal to|equivalent to|over|under))* "
 )
-_CLOSED = re.compile(r"(?: [A-Za-z]+){0,3}\)")
+_CLOSED = regex(r"(?: [A-Za-z]+){0,3}\)")
 _NOT_CHECKED = ("time", "data", "angle")
 
 

@@ -8,69 +8,60 @@ suspect whatever the words between are. Words that set the percentage apart, suc
 from __future__ import annotations
 
 import math
-import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, written_like
-from numerate.apps.consistency.closed import blur_of, context_of, is_change, values_of
+from numerate.apps.consistency.change_words import is_change
+from numerate.apps.consistency.patterns import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numerate.apps.consistency.quantities import Sentence
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.findings import Finding
 
 __all__ = ["loose_percent"]
 
 LEAST_PLAIN = 8
-_CHANGED = re.compile(
-    r"\b(?:increas|decreas|ris[ei]|rose|grew|grow|fell|fall|drop|declin|up\b|down\b|more\b|less\b"
-    r"|fewer|higher|lower|above"
-    r"|below|cut\b|cutting|rais|gain|lost\b|los[se]|reduc|discount|jump|climb|slip|slid|surg|soar"
-    r"|plung|shr[aiu]nk|expand"
-    r"|improv|cheap|than\b|sav(?:e|ed|ing)|dearer|mark|lower|over the|exceed|swell|doubl|widen|shorten|slow|fast"
-    r"|trim|slash"
-    r"|went|compar|from\b.*\bto\b|to\b.*\bfrom\b|vat\b|tax\b|tip\b|fee\b|commission|interest\b|surcharge|deposit"
-    r"|off\b|instead\b|used to)"
+_CHANGED = regex(
+    r"\b(?:increas|decreas|ris[ei]|rose|grew|grow|fell|fall|drop|declin|up\b|down\b|more\b|less\b|fewer|higher|lower"
+    r"|above|below|cut\b|cutting|rais|gain|lost\b|los[se]|reduc|discount|jump|climb|slip|slid|surg|soar|plung"
+    r"|shr[aiu]nk|expand|improv|cheap|than\b|sav(?:e|ed|ing)|dearer|mark|lower|over the|exceed|swell|doubl|widen"
+    r"|shorten|slow|fast|trim|slash|went|compar|from\b.*\bto\b|to\b.*\bfrom\b|vat\b|tax\b|tip\b|fee\b|commission"
+    r"|interest\b|surcharge|deposit|off\b|instead\b|used to)"
 )
-_NOT_PERCENT = re.compile(
-    r"\b(?:but|while|whereas|although|points?|stake|owned|split|tariff|respectively|per|each|every"
-    r"|annual\w*|average|compound\w*"
-    r"|another|further|twice|since|first|second|previous record|record|wages?|pct bid|bid|offered|extra"
-    r"|additional|both|forecast"
-    r"|target|confidence|ci|threshold|level|significan\w*|accuracy|top-\w*|alcohol|aged?|versus|vs"
-    r"|excluding|same-store|organic"
-    r"|comparable|year-to-date|majority|winning|rival|at least|accuracy|yields?|coupon|bonds?|notes|maturity|poll|error"
-    r"|seats?|interest in|holding|diluted|because|after which|then|if|would|could|ago)\b|;|\ue004.*/"
+_NOT_PERCENT = regex(
+    r"\b(?:but|while|whereas|although|points?|stake|owned|split|tariff|respectively|per|each|every|annual\w*|average"
+    r"|compound\w*|another|further|twice|since|first|second|previous record|record|wages?|pct bid|bid|offered|extra"
+    r"|additional|both|forecast|target|confidence|ci|threshold|level|significan\w*|accuracy|top-\w*|alcohol|aged?"
+    r"|versus|vs|excluding|same-store|organic|comparable|year-to-date|majority|winning|rival|at least|accuracy|yields?"
+    r"|coupon|bonds?|notes|maturity|poll|error|seats?|interest in|holding|diluted|because|after which|then|if|would"
+    r"|could|ago)\b|;|\ue004.*/"
 )
-_TWO_THINGS = re.compile(
-    r"\band (?:[a-z]+ )?(?:cut|raised?|increased?|reduced?|will|invest|has|have|had|is|was|plans?)\b"
-)
+_TWO_THINGS = regex(r"\band (?:[a-z]+ )?(?:cut|raised?|increased?|reduced?|will|invest|has|have|had|is|was|plans?)\b")
 
 
-_APART_BEFORE = re.compile(r"\b(?:and|with|plus|as well as)(?: [a-z'’-]+){0,4} $")
+_APART_BEFORE = regex(r"\b(?:and|with|plus|as well as)(?: [a-z'’-]+){0,4} $")
 """`9 of 12 penalties and 85 % of her tackles`"""
-_APART_BEHIND = re.compile(
-    r" of (?!(?:them|these|those|all|the total|the whole|the (?:[a-z]+ )?(?:vote|group|sample|total|population"
-    r"|budget|sum|price))\b)"
-    r"(?!(?:the |its |all |their )?[\d$€£])|, with\b| (?:of|from) (?:his|her|their|its|other)\b"
+_APART_BEHIND = regex(
+    r" of (?!(?:them|these|those|all|the total|the whole|the (?:[a-z]+ )?(?:vote|group|sample|total|population|budget"
+    r"|sum|price))\b)(?!(?:the |its |all |their )?[\d$€£])|, with\b| (?:of|from) (?:his|her|their|its|other)\b"
 )
 
 
-_COMPARED = re.compile(
+_COMPARED = regex(
     r" (?:(?P<up>up on|higher than|above|more than|over|larger than|greater than|better than)|down on|lower than"
-    r"|below|less than"
-    r"|fewer than|smaller than|under|short of)\b"
+    r"|below|less than|fewer than|smaller than|under|short of)\b"
 )
-_FEWER = re.compile(r" (?:fewer|less|lower|cheaper|smaller|shorter|lighter|more|higher|larger|longer|heavier|dearer)\b")
+_FEWER = regex(r" (?:fewer|less|lower|cheaper|smaller|shorter|lighter|more|higher|larger|longer|heavier|dearer)\b")
 
-_LARGER_WHOLE = re.compile(r" of (?:the |all )?(?:national|world|global|country|state|county)\b")
+_LARGER_WHOLE = regex(r" of (?:the |all )?(?:national|world|global|country|state|county)\b")
 """A whole that the sentence does not count: `3,300 pairs, or 41 % of the national total`."""
 
 
 def loose_percent(sentence: Sentence) -> Iterator[Finding]:
     """One percentage and two values of one kind that it fits in no way."""
-    values = values_of(sentence)
+    values = sentence.values
     if sentence.cached("joined", lambda _: False):
         return  # the percentage of one sentence and the values of the other
     if not 3 <= len(values) <= 4 or _NOT_PERCENT.search(sentence.skeleton) or _TWO_THINGS.search(sentence.skeleton):
@@ -85,7 +76,7 @@ def loose_percent(sentence: Sentence) -> Iterator[Finding]:
     if len(percents) != 1 or len(others) != 2 or any(each.hedge or each.value <= 0 for each in (*percents, *others)):
         return
     (p,), (a, b) = percents, others
-    before, behind = context_of(sentence, p)
+    before, behind = sentence.beside(p)
     if _APART_BEFORE.search(before) or _APART_BEHIND.match(behind) or _LARGER_WHOLE.match(behind):
         return
     if not a.comparable(b) or a.group != b.group or a.group in ("ratio", "other") or a.value == b.value:
@@ -97,7 +88,7 @@ def loose_percent(sentence: Sentence) -> Iterator[Finding]:
     if "time" in (a.group, b.group) or a.unit in ("year", "month", "d", "h", "min", "week"):
         return
     low, high = sorted((a, b), key=lambda each: each.value)
-    blur = min(blur_of(low) / low.value, 0.015) + min(blur_of(high) / high.value, 0.015)
+    blur = min(low.blur / low.value, 0.015) + min(high.blur / high.value, 0.015)
     readings = {
         "up": high.value / low.value - 1,
         "down": 1 - low.value / high.value,

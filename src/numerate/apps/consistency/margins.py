@@ -10,120 +10,91 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, written_like
 from numerate.apps.consistency.gates import group_gate
-from numerate.apps.consistency.quantities import COUNT, MONEY, PERCENT, UNIT, slot
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.sentence_windows import windows_of
+from numerate.apps.consistency.slots import COUNT, VALUE, slot
 from numerate.apps.consistency.traits import VALUES, stems
+from numerate.apps.consistency.wrong import wrong_difference
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.findings import Finding
 
 __all__ = ["margins"]
 
-_VALUE = COUNT + MONEY + UNIT + PERCENT
-_D = slot("d", _VALUE)
+_D = slot("d", VALUE)
 _NOUN = (
-    r"(?:margin|majority|lead|gap|difference|clearance|spread|shortfall|surplus|deficit|advantage|head start"
-    r"|overspend"
-    r"|underspend|excess|discrepancy|play|allowance|overlap|saving|savings|profit|loss|height gain"
-    r"|vertical drop|drop|ascent|height difference|rise in height|vertical rise"
-    r"|winning margin|victory margin)"
+    r"(?:margin|majority|lead|gap|difference|clearance|spread|shortfall|surplus|deficit|advantage|head start|overspend"
+    r"|underspend|excess|discrepancy|play|allowance|overlap|saving|savings|profit|loss|height gain|vertical drop|drop"
+    r"|ascent|height difference|rise in height|vertical rise|winning margin|victory margin)"
 )
 _IS = r"(?: (?:is|was|of|being|equals|amounts to|amounted to|comes to|came to|works out at|stood at|stands at)|:)"
 _JUST = r"(?: (?:just|only|exactly|a mere|a|an|the|precisely|thus|therefore|then|now))*"
 _CLAIMS = (
-    re.compile(
+    regex(
         rf"\b{_NOUN}(?: (?:between|of|in) (?:the two|them|these|votes|both|victory|points|height|altitude|elevation"
         rf"|level|length|weight|size|price|cost|temperature|age|width|depth|value|area|capacity"
         rf"|output))?{_IS}{_JUST} {_D}"
     ),
-    re.compile(
+    regex(
         rf"{_D}[ -](?:points?|votes?|goals?|runs?|seats?|shots?|strokes?)?[ -]?(?:winning )?(?:margin"
         r"|majority|lead|gap|difference"
         rf"|clearance|spread|shortfall|surplus|deficit|advantage|discrepancy|head start)\b"
     ),
-    re.compile(
+    regex(
         r"\b(?:won|win|wins|winning|lost|losing|prevail\w*|victory|victorious|beaten|leads?|led|ahead"
         r"|behind|short|trailing"
         rf"|trails|shy|over budget|under budget|wins it)"
         rf"(?: [a-z]+){{0,3}}? by{_JUST} {_D}(?: (?:votes|points|goals|runs|seats|strokes|shots|seconds|minutes))?"
     ),
-    re.compile(
+    regex(
         rf"(?<!the ){_D}(?: (?:votes|points|goals|runs|seats|strokes|shots))? (?:ahead|behind|clear|short"
         r"|adrift|shy|apart)\b"
     ),
 )
 _RESULT = r"(?:win|victory|defeat|loss|triumph|success|result|thriller|rout|decision|upset|over)"
-_SCORE = re.compile(
+_SCORE = regex(
     rf"(?<![–—-]){slot('a', COUNT)} ?[–—-] ?{slot('b', COUNT)}(?! ?[–—-])(?=(?: [a-z-]+){{0,2}}? {_RESULT}\b)"
     r"|\b(?:won|beat|beats|beating|defeat(?:s|ed|ing)?|lost|final score|edged|downed|thrashed"
     r"|overcame|finished|ended)\b[^.;\ue000-\uf8ff]{0,50}?"
     rf"{slot('c', COUNT)} ?[–—-] ?{slot('f', COUNT)}(?! ?[–—-])"
 )
-_OTHER_GAME = re.compile(
+_OTHER_GAME = regex(
     r"\b(?:after|since|than|previous\w*|following|aveng\w*|earlier|unlike|another|year|years|month"
     r"|week|ago|repeat)\b[^.]{0,30}$"
 )
-_IN_GAME = re.compile(
+_IN_GAME = regex(
     r"\b(?:lead|led|leading|trail\w*|half-?time|half|quarter|closed|start|record|season|period"
     r"|innings|set|aggregate|ahead|series)\b"
 )
-_LAST_DAY = re.compile(r"\blast (?:night|week(?:end)?|month|[a-z]+day)\b")
-_FINAL = re.compile(
+_LAST_DAY = regex(r"\blast (?:night|week(?:end)?|month|[a-z]+day)\b")
+_FINAL = regex(
     rf"{slot('d', COUNT)}[ -](?:point|goal|run)[ -](?P<what>margin|win|victory|defeat|loss|triumph|winning margin)\b"
     r"|\b(?:margin|winning margin|margin of victory)(?: (?:of|was"
     rf"|is))+{_JUST} {slot('e', COUNT)}(?: (?:points|goals|runs))?(?=[.,;]|$| )"
 )
 _CUES = (
-    "margin",
-    "majorit",
-    " lead",
-    " led ",
-    " gap",
-    "ifference",
-    "clearance",
-    "spread",
-    "shortfall",
-    "surplus",
-    "deficit",
-    "dvantage",
-    " by ",
-    "ahead",
-    "behind",
-    "clear",
-    "short",
-    "excess",
-    "ascent",
-    "saving",
-    "profit",
-    "loss",
-    " play",
-    "-point ",
-    "-goal ",
-    "-run ",
-    "drop",
-    "gain",
-)
+    "margin", "majorit", " lead", " led ", " gap", "ifference", "clearance", "spread", "shortfall", "surplus",
+    "deficit", "dvantage", " by ", "ahead", "behind", "clear", "short", "excess", "ascent", "saving", "profit", "loss",
+    " play", "-point ", "-goal ", "-run ", "drop", "gain",
+)  # fmt: skip
 _CLAIM_CUES = stems(
     "margin majority lead gap difference clearance spread shortfall surplus deficit advantage head overspend "
     "underspend excess discrepancy play allowance overlap saving profit loss gain drop ascent rise won_ win_ wins_ "
     "winning lost_ losing prevail victor beaten led_ ahead behind short trail shy over_ under_ clear adrift apart"
 )
 """What a match of one of the claims has in it."""
-_OPEN = re.compile(
-    r"\b(?:per cent of|each|per|averag\w*|half-time|halftime|quarter|previous\w*|last year"
-    r"|year earlier|earlier|record|on average|odds"
-    r"|interval|respectively|as many as|as much as|at least|up to (?=[\ue000-\ue009])"
-    r"|more than|total of \S+ (?:and|plus)"
-    r"|plus|rose|fell|increas\w*"
-    r"|decreas\w*|declin\w*|grew|gross|operating|net|tax|ebitda|share|minutes? (?:to go|left)|remaining)\b"
+_OPEN = regex(
+    r"\b(?:per cent of|each|per|averag\w*|half-time|halftime|quarter|previous\w*|last year|year earlier|earlier|record"
+    r"|on average|odds|interval|respectively|as many as|as much as|at least|up to (?=[\ue000-\ue009])|more than"
+    r"|total of \S+ (?:and|plus)|plus|rose|fell|increas\w*|decreas\w*|declin\w*|grew|gross|operating|net|tax|ebitda"
+    r"|share|minutes? (?:to go|left)|remaining)\b"
 )
-_IF = re.compile(
-    r"\b(?:when|if|once|until|unless|should|must|may|might|would|could|can|whenever|where|allow\w*|need\w*)\b"
-)
-_BETWEEN_TWO = re.compile(
+_IF = regex(r"\b(?:when|if|once|until|unless|should|must|may|might|would|could|can|whenever|where|allow\w*|need\w*)\b")
+_BETWEEN_TWO = regex(
     r"^(?:[^.]{0,45}?)(?:;|\bto\b|\bagainst\b|\bversus\b|\bvs\b|,|\band\b|\bwhile\b|\bwith\b|\bbut\b|\bfrom\b"
     r"|\bfor\b)"
 )
@@ -227,8 +198,7 @@ def _score(window: list[Sentence]) -> Iterator[Finding]:
         )  # what else the sentence tells of the game is no matter
     if re.search(r"\b(?:half|quarter|record|previous|last|first|second|aggregate|average|season|career)\b", near):
         return
-    message = f"The difference of {a.text} and {b.text} is {written_like(d, real)}, not {d.text}."
-    yield finding_at("difference", d, message, meant=real, others=[a, b], probability=0.9)
+    yield wrong_difference(d, a, b, real, 0.9)
 
 
 def _alike(each: Quantity, d: Quantity) -> bool:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
-from numerate.apps.consistency.base import finding_at, plain
 from numerate.apps.consistency.gates import paragraph_gate
 from numerate.apps.consistency.paragraphs import slip_bits
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.traits import VALUES, stems
+from numerate.apps.consistency.wrong import wrong_sum
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 __all__ = ["line_scores", "match_records"]
 
-_UNFINISHED = re.compile(r"abandon|postpon|\bvoid|no result|unfinished|remain|\bleft\b|to play|forfeit|walkover|cancel")
+_UNFINISHED = regex(r"abandon|postpon|\bvoid|no result|unfinished|remain|\bleft\b|to play|forfeit|walkover|cancel")
 _GAMES = (
     r"(?: (?:games|matches|of them|times|fixtures|bouts|fights|rounds))?(?:,| and|;|, and| but) "
     r"(?:they |we |he |she |it )?(?:have |has |had )?"
 )
-_PLAYED = re.compile(
+_PLAYED = regex(
     r"\bplayed (?P<n>\d{1,3})"
     + _GAMES
     + r"won (?P<a>\d{1,3})"
@@ -34,7 +34,7 @@ _PLAYED = re.compile(
     + _GAMES
     + r"(?:lost|drew|drawn|tied) (?P<c>\d{1,3}))?"
 )
-_PLAYED_BEHIND = re.compile(
+_PLAYED_BEHIND = regex(
     r"\b(?:won|winning) (?P<a>\d{1,3})"
     + _GAMES
     + r"(?:lost|drew|drawn|drawing|losing|tied) (?P<b>\d{1,3})"
@@ -60,13 +60,11 @@ def match_records(paragraph: Paragraph) -> Iterator[Finding]:
         if _UNFINISHED.search(paragraph.lower, match.end(), match.end() + 90):
             continue
         if whole != total.value and 0.5 < whole / total.value < 2 and not (len(parts) == 2 and whole < total.value):
-            terms = " + ".join(plain(each.value) for each in parts)
-            message = f"{terms} = {plain(whole)}, not {total.text}."
-            yield finding_at("sum", total, message, meant=whole, others=parts, probability=0.88)
+            yield wrong_sum(total, parts, whole, 0.88)
 
 
-_ITEM = re.compile(r" ?(?:,|-|–|/|\||;|,? and|, and) ?| ")
-_NAME = re.compile(r"([a-z][a-z.'’-]*)(?:,? (?:had|scored|got|put up|made|posted|with|won|by|the|a|on))*[ :(]+$")
+_ITEM = regex(r" ?(?:,|-|–|/|\||;|,? and|, and) ?| ")
+_NAME = regex(r"([a-z][a-z.'’-]*)(?:,? (?:had|scored|got|put up|made|posted|with|won|by|the|a|on))*[ :(]+$")
 _NO_NAME = frozenset(
     ["and", "was", "were", "had", "with", "the", "for", "from", "score", "scores", "points", "than", "by"]
 )
@@ -93,6 +91,4 @@ def line_scores(paragraph: Paragraph) -> Iterator[Finding]:
         held = sum(total.value == sum(part.value for part in other) for total, other in both if total is not z)
         if real == z.value or not 0.6 < z.value / real < 1.67 or not (held or slip_bits(z, real) > 4):
             continue
-        terms = " + ".join(plain(each.value) for each in parts)
-        message = f"{terms} = {plain(real)}, not {z.text}."
-        yield finding_at("sum", z, message, meant=real, others=parts, probability=0.88)
+        yield wrong_sum(z, parts, real, 0.88)

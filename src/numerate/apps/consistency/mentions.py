@@ -2,131 +2,93 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from numerate.apps.consistency.quantities import ANY, COUNT, MONEY, PERCENT, PLAIN, UNIT, YEAR, one, slot
+from numerate.apps.consistency.patterns import regex
+from numerate.apps.consistency.slots import ANY, COUNT, MONEY, PLAIN, UNIT, VALUE, YEAR, one, slot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
 
 __all__ = ["BOUND", "NOUNS", "Mention", "mentions_of"]
 
 _HEDGE = r"(?:(?:about|around|approximately|roughly|nearly|almost|over|some|only|just) )?"
-_OF = re.compile(rf"\b(?P<noun>(?:[a-z]+ )?[a-z]{{3,}}) of {_HEDGE}{slot('q', COUNT + MONEY + UNIT + PERCENT)}")
-_WAS = re.compile(
+_OF = regex(rf"\b(?P<noun>(?:[a-z]+ )?[a-z]{{3,}}) of {_HEDGE}{slot('q', VALUE)}")
+_WAS = regex(
     rf"\b(?P<noun>(?:[a-z]+ )?[a-z]{{4,}}) (?:is|was|were|totall?ed|reached) {_HEDGE}{slot('q', MONEY + UNIT + PLAIN)}"
 )
-_SUBJECT_WAS = re.compile(
+_SUBJECT_WAS = regex(
     rf"\b(?P<noun>(?:[a-z]+ )?[a-z]{{4,}}) (?:for|in|during|over) (?:the |its |this "
     rf"|that )?(?:[a-z]+ )?(?:quarter|year|half|month|period|season|week|day|months|group) "
     rf"(?:is|was|were|totall?ed|reached|came to|stood at|amounted to) {_HEDGE}{slot('q', MONEY + UNIT + PLAIN)}"
 )
 """`revenue for the quarter was $84.2 million`"""
-_AT = re.compile(
+_AT = regex(
     rf"\bat {_HEDGE}{slot('q', UNIT)}(?: tall| high| long| wide| deep)?, (?:the|this|it) (?:[a-z]+ )?(?:is|was"
     rf"|remains|became)\b"
     r"[^.;\ue000-\uf8ff]{0,24}?\b(?P<noun>tallest|highest|longest|deepest|widest|heaviest)\b"
 )
-_ADJECTIVE = re.compile(
+_ADJECTIVE = regex(
     rf"\b(?:is|was|stands|the|this|at|standing|measuring) {_HEDGE}{slot('q', UNIT)} (?P<noun>tall|long|wide"
     r"|deep|high|across)\b"
 )
-_ADJECTIVE_BEFORE = re.compile(
+_ADJECTIVE_BEFORE = regex(
     rf"\b(?:the|this|its) {slot('q', UNIT)}[ -](?P<noun>tall|long|wide|deep|high)[ -](?P<thing>[a-z]{{4,}})\b"
 )
-_DONE = re.compile(
+_DONE = regex(
     rf"\b(?P<noun>completed|founded|established|built|opened|incorporated|born|(?:its|the|his|her"
     rf"|their) (?:founding|foundation|creation|inauguration"
     rf"|completion|opening|establishment|incorporation|birth)) in {slot('q', YEAR)}"
 )
-_WORTH = re.compile(
+_WORTH = regex(
     r"\b(?P<noun>[a-z]{3,}) (?:(?:is|was|were|are|worth|valued|priced|estimated|cost|costs|costing"
     r"|fetched|raised|sold for|will cost|would cost) )+(?:at |for"
     rf" )?{_HEDGE}{slot('q', MONEY)}"
 )
 # Verbs and things that name an attribute: `weighs 450 kg`, `its 540 employees`, `the 2,100-seat hall`.
-_VERBS = re.compile(
+_VERBS = regex(
     r"\b(?P<noun>weigh(?:s|ed)|employ(?:s|ed)|seats|seated|holds(?: back)?|accommodates|can seat|lasts|lasted|covers"
     r"|covered|(?:is|was) home to)"
     rf" {_HEDGE}{slot('q', UNIT + COUNT)}"
 )
-_OWNED = re.compile(
+_OWNED = regex(
     rf"\b(?:the|its|their|his|her|all|these|this"
     rf"|[a-z]+['’]s) {_HEDGE}{slot('q', UNIT + COUNT)}[ -](?P<noun>employees|workers|staff"
     rf"|residents|inhabitants|people|seats?|spectators|members|crew|students|pupils)\b"
 )
-_LIVING = re.compile(
-    rf"{slot('q', COUNT)} (?P<noun>people|inhabitants|residents|persons) (?:live|lived|living|reside)\b"
-)
-_COUNTED = re.compile(
+_LIVING = regex(rf"{slot('q', COUNT)} (?P<noun>people|inhabitants|residents|persons) (?:live|lived|living|reside)\b")
+_COUNTED = regex(
     rf"(?<![–—-]){slot('q', PLAIN)} (?P<noun>[a-z]{{3,}}s|people|men|women|children)\b(?! of {one(PLAIN)})"
 )
-_SIZED = re.compile(rf"\b(?:the|its|this) {slot('q', MONEY)} (?P<noun>[a-z]{{3,}})\b")
+_SIZED = regex(rf"\b(?:the|its|this) {slot('q', MONEY)} (?P<noun>[a-z]{{3,}})\b")
 NOUNS = {
-    "covers": "area",
-    "covered": "area",
-    "weighs": "weight",
-    "weighed": "weight",
-    "employs": "workforce",
-    "employed": "workforce",
-    "employees": "workforce",
-    "workers": "workforce",
-    "staff": "workforce",
-    "residents": "population",
-    "inhabitants": "population",
-    "is home to": "population",
-    "was home to": "population",
-    "people": "population",
-    "seats": "capacity",
-    "holds": "capacity",
-    "holds back": "capacity",
-    "accommodates": "capacity",
-    "can seat": "capacity",
-    "seated": "capacity",
-    "seat": "capacity",
-    "spectators": "capacity",
-    "lasts": "duration",
-    "lasted": "duration",
-    "founding": "founded",
-    "foundation": "founded",
-    "inauguration": "opened",
-    "completion": "completed",
-    "opening": "opened",
-    "establishment": "established",
-    "incorporation": "incorporated",
-    "birth": "born",
-    "across": "diameter",
-    "tallest": "height",
-    "highest": "height",
-    "longest": "length",
-    "deepest": "depth",
-    "widest": "width",
-    "heaviest": "weight",
-    "tall": "height",
-    "high": "height",
-    "long": "length",
-    "wide": "width",
-    "deep": "depth",
-}
-_ARTICLES = re.compile(
-    r"^(?:the|an?|its|his|her|their|with|at|over|this|that|and|has|had|for|of|in|by|to|from|was|is|were) "
-)
-_CONTRAST = re.compile(
+    "covers": "area", "covered": "area", "weighs": "weight", "weighed": "weight", "employs": "workforce",
+    "employed": "workforce", "employees": "workforce", "workers": "workforce", "staff": "workforce",
+    "residents": "population", "inhabitants": "population", "is home to": "population", "was home to": "population",
+    "people": "population", "seats": "capacity", "holds": "capacity", "holds back": "capacity",
+    "accommodates": "capacity", "can seat": "capacity", "seated": "capacity", "seat": "capacity",
+    "spectators": "capacity", "lasts": "duration", "lasted": "duration", "founding": "founded", "foundation": "founded",
+    "inauguration": "opened", "completion": "completed", "opening": "opened", "establishment": "established",
+    "incorporation": "incorporated", "birth": "born", "across": "diameter", "tallest": "height", "highest": "height",
+    "longest": "length", "deepest": "depth", "widest": "width", "heaviest": "weight", "tall": "height",
+    "high": "height", "long": "length", "wide": "width", "deep": "depth",
+}  # fmt: skip
+_CONTRAST = regex(
     r"^for |\bincluding\b|\b(?:second|another|others?|sister|former|formerly|previous|previously|earlier|later|before"
     r"|originally|initial|initially|"
     r"increas\w*|grew|rose|fell|drop\w*|each|every|per|respectively|part|of these(?! [\ue000-\ue009])|of them|of whom"
     r"|of which|additional|compared|instead|while|whereas|predecessor|successor|maximum|minimum|averages?|up to|third"
     r"|fourth|types?|version|remaining|rest|fewer|then|until|since|estimated|planned|both|versus|vs|against|ago|prior|group|arm|cohort|facing)\b"
 )
-_WEAK_CONTRAST = re.compile(r"\b(?:new|next|last|first|model|now|today|record|(?<!a )(?<!in )total|only)\b")
+_WEAK_CONTRAST = regex(r"\b(?:new|next|last|first|model|now|today|record|(?<!a )(?<!in )total|only)\b")
 """Words that tell two things apart only right before the quantity: `the new length of 120 m`."""
-_PLACES = re.compile(r"\b(?:north\w*|south\w*|east\w*|west\w*|county|district|township|urban|metropolitan|rural)\b")
-_STRICTLY = re.compile(r"\b(?:the|its|this|all|with an?|at an?) $")
-_DEFINITE = re.compile(r"\b(?:the|its|this|all|these|those|with an?|at an?)(?: [a-z]+){0,2}? $")
+_PLACES = regex(r"\b(?:north\w*|south\w*|east\w*|west\w*|county|district|township|urban|metropolitan|rural)\b")
+_STRICTLY = regex(r"\b(?:the|its|this|all|with an?|at an?) $")
+_DEFINITE = regex(r"\b(?:the|its|this|all|these|those|with an?|at an?)(?: [a-z]+){0,2}? $")
 _MODIFIERS = frozenset([
     "sample", "net", "operating", "gross", "annual", "quarterly", "pretax", "taxable", "seating", "land", "water",
     "total", "main", "core", "adjusted", "consolidated", "domestic", "foreign", "organic", "recurring", "standing",
@@ -198,7 +160,7 @@ _PATTERNS = (
 _PREDICATES = (_WAS, _ADJECTIVE, _WORTH, _VERBS)
 
 
-_VERB_STEM = re.compile(r" (?:who )?(?:were |was |are |is |had |have )?([a-z]{4,5})[a-z]*\b")
+_VERB_STEM = regex(r" (?:who )?(?:were |was |are |is |had |have )?([a-z]{4,5})[a-z]*\b")
 
 
 def mentions_of(sentence: Sentence, index: int) -> Iterator[Mention]:
@@ -247,18 +209,9 @@ def mentions_of(sentence: Sentence, index: int) -> Iterator[Mention]:
                 )
                 thing = match["thing"] if pattern is _ADJECTIVE_BEFORE else None
                 yield Mention(
-                    key,
-                    quantity,
-                    index,
-                    when,
-                    contrast,
-                    strict,
-                    other,
-                    elsewhere,
-                    thing,
-                    skeleton,
+                    key, quantity, index, when, contrast, strict, other, elsewhere, thing, skeleton,
                     pattern in _PREDICATES,
-                )
+                )  # fmt: skip
 
 
 def _key(noun: str) -> str:

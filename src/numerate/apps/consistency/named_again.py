@@ -9,16 +9,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from numerate.apps.consistency.base import finding_at
 from numerate.apps.consistency.gates import whole_gate
-from numerate.apps.consistency.quantities import COUNT, UNIT, slot
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.slips import is_slip
+from numerate.apps.consistency.slots import COUNT, UNIT, slot
 from numerate.apps.consistency.traits import UNITS, VALUES, stems
+from numerate.apps.consistency.wrong import told_differently
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.findings import Finding
 
 __all__ = ["named_again"]
@@ -31,50 +33,47 @@ _STATES = (
 _STATE = "|".join(_STATES)
 _C = slot("c", COUNT)
 _WHO = r"(?:(?!of\b|the\b|and\b)[a-z-]+ ){0,3}?"
-_WERE = re.compile(
+_WERE = regex(
     rf"(?P<lead>[a-z]* ?){_C} {_WHO}(?:were|was|have been|had been|got|are being"
     rf"|are) (?:[a-z]+ly )?(?P<state>{_STATE})\b"
 )
-_THOSE = re.compile(
+_THOSE = regex(
     rf"\b(?:the|these|those|all) {_C}(?: (?P<state>{_STATE})\b(?! and)|(?: [a-z-]+){{1,2}}?(?: who (?:were"
     rf"|had been))? (?P<state2>{_STATE})\b)"
 )
-_OTHERS = re.compile(
+_OTHERS = regex(
     r"\b(?:another|more|other|others|further|additional|at least|earlier|previous\w*|later|rose|risen|toll|since|year"
     r"|years|figure|initial\w*|first|revised|corrected|so far|including|seriously|slightly|critically|lightly|badly"
     r"|second|remaining|last|month|week|decade|war|than|total|average|per|each|nearly)\b"
 )
-_RATED = re.compile(
+_RATED = regex(
     r"\b(?P<key>(?:rated|nominal|design|working|permitted|operating|gross|breaking|supply|test|nameplate"
-    r"|usable|safe|service|set"
-    r"|floor|payload|axle|installed|maximum permitted|specified)"
-    r" (?:load|power|voltage|pressure|capacity|speed|flow|current|temperature|weight|mass|area|strength"
-    r"|thickness|torque|life|output|limit))"
+    r"|usable|safe|service|set|floor|payload|axle|installed|maximum permitted|specified) (?:load|power|voltage|pressure"
+    r"|capacity|speed|flow|current|temperature|weight|mass|area|strength|thickness|torque|life|output|limit))"
     rf"(?: of [a-z' ]{{3,30}})?(?: (?:of|is|was|being|shall be|must be|will be|equals)|:)+ {slot('q', UNIT)}"
 )
-_UNIVERSAL = re.compile(r"\b(?:each|every|all|any)\b")
-_CHANGED = re.compile(
-    r"\b(?:increas\w*|reduc\w*|rais\w*|lower\w*|former\w*|previous\w*|other|another|second|third|instead|old"
-    r"|new|except|than"
-    r"|minimum|if|from|replac\w*|type|model|variant|version|whereas|while|respectively|option\w*|larger"
-    r"|smaller|spare)\b"
+_UNIVERSAL = regex(r"\b(?:each|every|all|any)\b")
+_CHANGED = regex(
+    r"\b(?:increas\w*|reduc\w*|rais\w*|lower\w*|former\w*|previous\w*|other|another|second|third|instead|old|new|except"
+    r"|than|minimum|if|from|replac\w*|type|model|variant|version|whereas|while|respectively|option\w*|larger|smaller"
+    r"|spare)\b"
 )
 
-_ALL_OF = re.compile(
+_ALL_OF = regex(
     rf"\b(?:all(?: of)?(?: the| its| their)?|(?:each|every one) of (?:(?:the |our )?[a-z]+['’]s|the|its|their)) {_C} "
     r"(?P<noun>[a-z]{3,}s|people|men|women|children)\b"
 )
-_ALL_NUMBER = re.compile(r"\b(?:all|each of|every one of) (?:[a-z'’]+ ){0,2}\d\d")
+_ALL_NUMBER = regex(r"\b(?:all|each of|every one of) (?:[a-z'’]+ ){0,2}\d\d")
 """What a match of `_ALL_OF` has in the text, which is faster to look for than to read all sentences."""
-_ANY_OF = re.compile(rf"(?P<lead>[a-z]*['’]?[a-z]* ?){_C} (?P<noun>[a-z]{{3,}}s|people|men|women|children)\b")
-_GROWN = re.compile(
+_ANY_OF = regex(rf"(?P<lead>[a-z]*['’]?[a-z]* ?){_C} (?P<noun>[a-z]{{3,}}s|people|men|women|children)\b")
+_GROWN = regex(
     r"\b(?:another|more|others?|add\w*|new|further|additional|later|since|sold|clos\w+|bought|left|join\w*|open\w*"
     r"|exten\w+|lost|gain\w*|then|by the time|gr[eo]w\w*|rose|fell|today|next|second|sister|plan\w*|will|would|old"
     r"|former\w*|previous\w*|originally|first|in all|total|while|whereas|both|between"
     r"|by|until|after|before|(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|june|july|august"
     r"|september|october|november|december)\b"
 )
-_ELSEWHERE = re.compile(
+_ELSEWHERE = regex(
     r" (?:in|of|at|from|on|to) (?:(?:the )?[A-Z]|the|an?|its|his|her|our|their)\b"
     r"| (?:who|that|which|with|under|over|aged)\b"
 )
@@ -118,7 +117,7 @@ def _all_of(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
         if _GROWN.search(text[a.start : b.start].lower()) or b.start - a.start > 400:
             continue
         if not _ELSEWHERE.match(text, b.end + 1 + len(noun)):
-            yield _finding(a, b, probability=0.86)
+            yield told_differently(a, b, 0.86)
 
 
 @whole_gate(stems(" ".join(_STATES)), VALUES[2])
@@ -148,7 +147,7 @@ def _people(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
         between = " ".join(each.skeleton for each in sentences[one.place : last.place + 1])
         if b.value > 10 * a.value or a.value > 10 * b.value or _OTHERS.search(between) or between.count(state) > 2:
             continue
-        yield _finding(a, b, probability=0.86)
+        yield told_differently(a, b, 0.86)
 
 
 def _differs(a: Quantity, b: Quantity) -> bool:
@@ -198,13 +197,8 @@ def _rated(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
         nouns = [set(re.findall(r"[a-z]{4,}", each)) for each in words]
         shared = {_stem(each) for each in nouns[0]} & {_stem(each) for each in nouns[1]}
         if all(_UNIVERSAL.search(each) for each in words) or (_differs(a, b) and len(shared) > 3):
-            yield _finding(a, b, probability=0.86)
+            yield told_differently(a, b, 0.86)
 
 
 def _stem(word: str) -> str:
     return word.removesuffix("s")
-
-
-def _finding(first: Quantity, second: Quantity, probability: float) -> Finding:
-    message = f"This is {second.text} here and {first.text} before."
-    return finding_at("repeated", second, message, meant=first.value, others=[first], probability=probability)

@@ -17,6 +17,7 @@ from numerate.apps.consistency.formulas import (
     taken_from,
     weighted,
 )
+from numerate.apps.consistency.patterns import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,23 +26,19 @@ if TYPE_CHECKING:
 
 __all__ = ["YEAR", "Candidate", "known_by_name", "runs"]
 
-_WON = re.compile(r"w|won|wins", re.IGNORECASE)
-_DRAWN = re.compile(r"d|t|drawn|draws|ties|tied", re.IGNORECASE)
-_LEAGUE = re.compile(r"pts\.?|points", re.IGNORECASE)
-_DEDUCTED = re.compile(r"deduct|penalt|bonus|adjust", re.IGNORECASE)
-_PERCENT_OF = re.compile(r"(?:%|percent|share) of (?:n ?= ?)?(\d+)\b", re.IGNORECASE)
-_MEAN = re.compile(r"\b(?:average|mean|avg\.?)\b", re.IGNORECASE)
-_STOCK_START = re.compile(
-    r"\b(?:opening|start\w*|begin\w*|initial|previous|before|old|brought forward)\b", re.IGNORECASE
-)
-_STOCK_END = re.compile(
-    r"\b(?:closing|end\w*|final|current|after|now|balance|new|carried forward|stock)\b", re.IGNORECASE
-)
-_REDUCED = re.compile(r"\b(?:discount|rebate|reduction|off|loss|waste|shrinkage)\b", re.IGNORECASE)
-_RAISED = re.compile(r"\b(?:tax|vat|markup|mark-up|surcharge|interest|margin|increase|rise|raise)\b", re.IGNORECASE)
-YEAR = re.compile(r"\b[12]\d{3}\b")
-_BORN = re.compile(r"\b(?:born|birth|yob|founded|built|established|opened)\b", re.IGNORECASE)
-_AGED = re.compile(r"^age\b(?! (?:at|when|of))|\bage (?:in|on) |\byears old\b", re.IGNORECASE)
+_WON = regex(r"w|won|wins", re.IGNORECASE)
+_DRAWN = regex(r"d|t|drawn|draws|ties|tied", re.IGNORECASE)
+_LEAGUE = regex(r"pts\.?|points", re.IGNORECASE)
+_DEDUCTED = regex(r"deduct|penalt|bonus|adjust", re.IGNORECASE)
+_PERCENT_OF = regex(r"(?:%|percent|share) of (?:n ?= ?)?(\d+)\b", re.IGNORECASE)
+_MEAN = regex(r"\b(?:average|mean|avg\.?)\b", re.IGNORECASE)
+_STOCK_START = regex(r"\b(?:opening|start\w*|begin\w*|initial|previous|before|old|brought forward)\b", re.IGNORECASE)
+_STOCK_END = regex(r"\b(?:closing|end\w*|final|current|after|now|balance|new|carried forward|stock)\b", re.IGNORECASE)
+_REDUCED = regex(r"\b(?:discount|rebate|reduction|off|loss|waste|shrinkage)\b", re.IGNORECASE)
+_RAISED = regex(r"\b(?:tax|vat|markup|mark-up|surcharge|interest|margin|increase|rise|raise)\b", re.IGNORECASE)
+YEAR = regex(r"\b[12]\d{3}\b")
+_BORN = regex(r"\b(?:born|birth|yob|founded|built|established|opened)\b", re.IGNORECASE)
+_AGED = regex(r"^age\b(?! (?:at|when|of))|\bage (?:in|on) |\byears old\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,54 +8,55 @@ from typing import TYPE_CHECKING
 from numerate.apps.consistency.anniversaries import ANNUAL, anniversaries, editions
 from numerate.apps.consistency.base import finding_at
 from numerate.apps.consistency.gates import group_gate
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.placings import FASTER, STANDINGS, faster_ones, periods, standings
-from numerate.apps.consistency.quantities import COUNT, ORDINAL, YEAR, one, slot
 from numerate.apps.consistency.sentence_windows import SentenceGroup, sentence_groups
+from numerate.apps.consistency.slots import COUNT, NO_NUMBER, ORDINAL, YEAR, one, slot
 from numerate.apps.consistency.traits import ORDINALS, stems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.findings import Finding
 
 __all__ = ["ordinal_claims"]
 
 _N = slot("n", ORDINAL)
-_GAP = r"[^.;\ue000-\uf8ff]"
-_BEHIND = re.compile(r"\bbehind (?P<only>only |just )?")
+_BEHIND = regex(r"\bbehind (?P<only>only |just )?")
 _ITEM = (
     r"(?:(?:the|his|her|their|[a-z-]+) ){0,4}[A-ZÀ-Ý][\w’'.-]*(?: (?:[A-ZÀ-Ý][\w’'.-]*|of|de|van|von"
     r"|da|dos|al|el|le|la)(?=[ ,.;)]|$))*"
 )
-_LISTED = re.compile(rf"{_ITEM}(?:, {_ITEM})*(?:,? and {_ITEM})?(?=[ ,.;)]|$)")
-_PLACE = re.compile(
+_LISTED = regex(rf"{_ITEM}(?:, {_ITEM})*(?:,? and {_ITEM})?(?=[ ,.;)]|$)")
+_PLACE = regex(
     r"\b(?:plac\w*|finish\w*|came|come|took|takes|was|were|is|ended|rank\w*|claim\w*|settled|secured"
     r"|stood|stands|lies|in|for)\b"
 )
-_OF_FEWER = re.compile(
+_OF_FEWER = regex(
     rf"\b(?P<art>the |her |his |its |their |a |finished |came |was |placed )?{_N} (?:out )?of (?:the "
     rf"|only |just |all |his |her |their |its )*{slot('c', COUNT)}(?P<behind>(?: [a-z-]+){{1,2}})"
 )
-_CENTURY_OF = re.compile(
+_CENTURY_OF = regex(
     rf"\b(?:in|from|of|around|circa|dated|by|since) {slot('y', YEAR)},?(?: \(|(?: (?:i\.e\.|that is"
     r"|around|about|roughly|well|into|deep|almost|exactly|precisely|thus|so|and so|still|right|towards?|near"
     r"|at|in|during|late|early|the|mid|middle|end|beginning"
     rf"|start|turn|second|first|{one(ORDINAL)}|half|of|close|very|just)){{1,8}}) ?(?:the )?(?:early "
     rf"|late |mid-?)?{_N}[ -]century"
 )
-_OF_CENTURY = re.compile(
+_OF_CENTURY = regex(
     rf"{_N}[ -]century(?: \(|, )(?:(?:more |most )?(?:precisely|exactly|specifically|in fact|namely"
     rf"|to be precise)[,:]? )?"
     rf"(?:in |from |around )?{slot('y', YEAR)}(?=[.,;)]|$)"
 )
-_BUILT = re.compile(
+_BUILT = regex(
     r"\b(?:built|erected|constructed|completed|begun|founded|painted|written|composed|dates? (?:from"
     r"|back to)|dating from|consecrated|made|carved|cast"
-    rf"|rebuilt|printed|laid out|opened|woven|forged|commissioned)\b{_GAP}{{0,45}}?\b(?:in|from|to"
+    rf"|rebuilt|printed|laid out|opened|woven|forged|commissioned)\b{NO_NUMBER}{{0,45}}?\b(?:in|from|to"
     rf"|around|of|by) {slot('y', YEAR)}"
 )
-_CENTURY_THING = re.compile(rf"\b(?P<art>the|this|its) {_N}[ -]century (?P<thing>(?:[a-z-]+ )?[a-z]{{4,}})")
+_CENTURY_THING = regex(rf"\b(?P<art>the|this|its) {_N}[ -]century (?P<thing>(?:[a-z-]+ )?[a-z]{{4,}})")
 _THINGS = frozenset([
     "house", "building", "manor", "church", "chapel", "castle", "mansion", "palace", "villa", "tower", "bridge",
     "mill", "farmhouse", "abbey", "cathedral", "hall", "barn", "inn", "painting", "portrait", "manuscript", "bell",
@@ -107,9 +108,9 @@ def _by_paragraphs(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding
 
 _YEARLY = stems("annual every_ each_ yearly once_ without_")
 """What a match of `ANNUAL` has in it."""
-_OF_BEHIND = re.compile(r"\s+(?:out\s+)?of\s")
+_OF_BEHIND = regex(r"\s+(?:out\s+)?of\s")
 """What stands behind the ordinal in a match of `_OF`."""
-_OF = re.compile(rf"{one(ORDINAL)} (?:out )?of ")
+_OF = regex(rf"{one(ORDINAL)} (?:out )?of ")
 
 
 def _has_ordinal(sentence: Sentence) -> bool:
@@ -149,7 +150,7 @@ def _places(sentence: Sentence) -> Iterator[Finding]:
         yield finding_at("ordinal", n, f"Behind {count} others is place {count + 1}, not {n.text}.", probability=0.87)
 
 
-_AHEAD = re.compile(r" (?:and|or|in the|who|which|,)? ?(?:ahead|\d)")
+_AHEAD = regex(r" (?:and|or|in the|who|which|,)? ?(?:ahead|\d)")
 
 
 def _of_fewer(sentence: Sentence) -> Iterator[Finding]:
@@ -157,7 +158,7 @@ def _of_fewer(sentence: Sentence) -> Iterator[Finding]:
     if not any(_OF_BEHIND.match(text, each.end - offset) for each in sentence.numerals):
         return
     for match in _OF_FEWER.finditer(sentence.skeleton) if _OF.search(sentence.skeleton) else ():
-        n, c = sentence.get(match, "n"), sentence.get(match, "c")
+        n, c = sentence.slots(match, "nc")
         if (
             n.value <= c.value
             or c.value < 2
@@ -167,8 +168,7 @@ def _of_fewer(sentence: Sentence) -> Iterator[Finding]:
         ):
             continue
         if re.match(
-            r" (?:january|february|march|april|may|june|july|august|september|october|november|december"
-            r"|percent|per)\b",
+            r" (?:january|february|march|april|may|june|july|august|september|october|november|december|percent|per)\b",
             match["behind"],
         ):
             continue
@@ -185,7 +185,7 @@ def _of_fewer(sentence: Sentence) -> Iterator[Finding]:
         yield finding_at("ordinal", n, f"There is no {n.text} of {c.text}.", others=[c], probability=0.87)
 
 
-_FIELD = re.compile(
+_FIELD = regex(
     r"\b(?:league|field|division|group|table|class|grid|list|ranking|line-up|pool|championship|series|heat|squad) of "
     rf"(?:only |just )?{slot('c', COUNT)}(?: [a-z]+)?"
     rf"|\b(?:out of|of|among|from)(?: the| all| our)*? {slot('e', COUNT)} (?:[a-z-]+ )?(?P<who>teams|clubs"
@@ -193,7 +193,7 @@ _FIELD = re.compile(
     r"|riders|cities|towns|schools|entries|entrants|starters|boats|crews|players|drivers|cars|athletes|competitors|nations"
     r"|candidates|participants|districts|regions|universities|swimmers|skiers|contestants|firms|companies|states)\b"
 )
-_RANKED = re.compile(
+_RANKED = regex(
     r"\b(?:finish\w*|came|come|plac\w+|ended(?: up)?|rank\w*|is|was|lies|stands|stood|comes|sits|slipped to|fell to)"
     rf"(?: (?:only|just|a|in|home|up|lowly|poor|well))* {_N}(?! [a-z]*(?:time|year|season|title|century"
     rf"|goal|round))"
@@ -218,7 +218,7 @@ def _beyond(sentence: Sentence) -> Iterator[Finding]:
         yield finding_at("ordinal", n, f"There is no {n.text} of {c.text}.", others=[c], probability=0.87)
 
 
-_OTHER_TIME = re.compile(
+_OTHER_TIME = regex(
     r"\b(?:since|earlier|later|previous\w*|style|until|inspired|rebuilt|replac\w+|older|origin\w*|copy|ruins?|early|late"
     r"|turn of|relic|tradition|from the|by the|back to|into the|through|between|and (?:early|late)|despite"
     r"|unlike|model\w*"
@@ -226,8 +226,8 @@ _OTHER_TIME = re.compile(
 )
 
 
-_YEARS_LATER = re.compile(r"[\ue000-\ue009].(?: years?)? later\b")
-_ONE_OF_CENTURY = re.compile(
+_YEARS_LATER = regex(r"[\ue000-\ue009].(?: years?)? later\b")
+_ONE_OF_CENTURY = regex(
     r"\b(?:one of|among|most|typical|makes?|works?|examples?|masterpieces?|decades?|year|child|product|half)\b"
     rf"[^.;\ue000-\uf8ff]{{0,50}}?\bof (?:the )?{_N}[ -]century"
 )
@@ -263,7 +263,7 @@ def _centuries(group: SentenceGroup) -> Iterator[Finding]:
         words = sentence.skeleton
         if "century" in words and not re.search(r"\bb\.?c", words):
             for match in (*_CENTURY_OF.finditer(words), *_OF_CENTURY.finditer(words)):
-                y, n = sentence.get(match, "y"), sentence.get(match, "n")
+                y, n = sentence.slots(match, "yn")
                 if n.value not in _century(y.value) and 8 <= n.value <= 21:
                     yield _century_finding(n, y)
             yield from _years_of_century(sentence)

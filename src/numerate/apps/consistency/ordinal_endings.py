@@ -7,30 +7,31 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, rules
 from numerate.apps.consistency.ordinal_claims import ordinal_claims
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.findings import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from numerate.apps.consistency.quantities import Sentence
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.consistency.tally import Tally
     from numerate.apps.documents import Document
 
 __all__ = ["OrdinalEnding", "wrong_endings"]
 
-_ORDINAL = re.compile(
+_ORDINAL = regex(
     r"(?<![\w.,/:-])(?P<whole>[0-9]{1,3}(?>(?:,[0-9]{3})+)|[0-9]{1,15}+)(?P<decimals>\.[0-9]++)?"
     r"(?P<ending>st|nd|rd|th|ST|ND|RD|TH)(?![\w.]\w)\b"
 )
 """Not `232Th`, which is an isotope."""
-_ENDING = re.compile(r"[0-9](?:st|nd|rd|th|ST|ND|RD|TH)")
+_ENDING = regex(r"[0-9](?:st|nd|rd|th|ST|ND|RD|TH)")
 """What every ordinal has; the search for it jumps from digit to digit."""
-_MAY_HAVE_DECIMALS = re.compile(
+_MAY_HAVE_DECIMALS = regex(
     r"[ -](?:percentile|centile|quantile|decile|quintile|quartile|generation|order|power|root|magnitude|harmonic)",
     re.IGNORECASE,
 )
 """What stands behind an ordinal that may have decimals: `the 97.5th percentile`."""
-_BEFORE_STONE = re.compile(r"\b(?:the|his|her|its|their|our|my|s|every|each) $", re.IGNORECASE)
+_BEFORE_STONE = regex(r"\b(?:the|his|her|its|their|our|my|s|every|each) $", re.IGNORECASE)
 """Words before `11st` that make it an ordinal; otherwise it may be a weight of 11 stone."""
 _HEAVIEST = 60
 

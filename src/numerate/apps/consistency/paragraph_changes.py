@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
-from numerate.apps.consistency.closed import blur_of
 from numerate.apps.consistency.paragraphs import NEEDED, slip_bits
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.told_factors import CLAUSE, RELATED, told_factors
 
 if TYPE_CHECKING:
@@ -29,34 +29,32 @@ _DOWN = (
     r"fell|fall(?:s|en|ing)?|down|decreas\w+|declin\w+|drop\w*|lowered|cheaper|reduc\w+|cut|lost|loss"
     r"|shrank|shrunk|slid|slip\w*|plung\w+|tumbl\w+|sank|shed|off|saving|saved?"
 )
-_WORD = re.compile(rf"\b(?:(?P<up>{_UP})|(?P<down>{_DOWN}))\b")
-_BEHIND = re.compile(r"^ (?:(?P<up>more|higher|above|dearer)|(?P<down>less|fewer|lower|below|cheaper))\b")
-_MORE = re.compile(r"\b(?:more|higher|above|less|fewer|lower|below)\b")
-_POINTS = re.compile(r"^[ -](?:percentage[ -])?points?\b|^ (?:basis points|bps?)\b|^ ?pp\b|^ p\.p\.")
-_BASIS = re.compile(r"^ (?:basis points|bps?)\b")
-_THEN_NOW = re.compile(
-    r"\b(?:now|today|this (?:year|month|season|week|autumn|summer|winter|spring|quarter)|currently|to"
-    r"|at|stands?|reached|against|from|compared|than|after|was|were|then|last|year|ago|before|earlier"
-    r"|previous\w*|in)\b"
+_WORD = regex(rf"\b(?:(?P<up>{_UP})|(?P<down>{_DOWN}))\b")
+_BEHIND = regex(r"^ (?:(?P<up>more|higher|above|dearer)|(?P<down>less|fewer|lower|below|cheaper))\b")
+_MORE = regex(r"\b(?:more|higher|above|less|fewer|lower|below)\b")
+_POINTS = regex(r"^[ -](?:percentage[ -])?points?\b|^ (?:basis points|bps?)\b|^ ?pp\b|^ p\.p\.")
+_BASIS = regex(r"^ (?:basis points|bps?)\b")
+_THEN_NOW = regex(
+    r"\b(?:now|today|this (?:year|month|season|week|autumn|summer|winter|spring|quarter)|currently|to|at|stands?"
+    r"|reached|against|from|compared|than|after|was|were|then|last|year|ago|before|earlier|previous\w*|in)\b"
 )
-_NOW = re.compile(r"\b(?:now|today|these days|this (?:year|month|season|week|summer|winter|autumn|spring))\b")
-_LEVEL = re.compile(
+_NOW = regex(r"\b(?:now|today|these days|this (?:year|month|season|week|summer|winter|autumn|spring))\b")
+_LEVEL = regex(
     r"\b(?:to|at|stood at|last (?:year|month|quarter|week)['’]s|previous|expected|forecast)(?: an?| about| around)? $"
 )
-_CLOSED = re.compile(
+_CLOSED = regex(
     r"\b(?:that is|that's|which is|i\.e\.|equals|equal to|an? (?:[a-z]+ )?(?:increase|decrease|rise"
     r"|drop|fall|gain|decline|cut|jump|reduction|growth|saving|loss|change|improvement) of)(?: (?:just"
     r"|only|some|almost))? $|\($|^, (?:or )?$"
 )
-_BACK = re.compile(
+_BACK = regex(
     r"(?:that|this|which|it|he|she|they|we|so|thus|an?|the (?:increase|rise|change|drop|fall|cut|decline|gain"
     r"|growth|loss))\b"
 )
-_NOT_CHANGE = re.compile(
-    r" (?:(?:above|below|over|under|higher|lower|more|less)(?: than)? (?:the |an? )?(?:national|average|mean"
-    r"|usual|normal|county"
-    r"|industry|regional|global|eu|world|state|long-term|target|market)\b)| (?:of (?:the|all|them|those|its"
-    r"|patients|people)|an? (?:year|month|week|day)|per|annually|each|twice|are|were)\b"
+_NOT_CHANGE = regex(
+    r" (?:(?:above|below|over|under|higher|lower|more|less)(?: than)? (?:the |an? )?(?:national|average|mean|usual"
+    r"|normal|county|industry|regional|global|eu|world|state|long-term|target|market)\b)| (?:of (?:the|all|them|those"
+    r"|its|patients|people)|an? (?:year|month|week|day)|per|annually|each|twice|are|were)\b"
 )
 
 
@@ -252,7 +250,7 @@ def _holds(paragraph: Paragraph, one: Quantity, other: Quantity, p: Quantity, is
     is_later = is_up is not None and _NOW.search(paragraph.between(one, other)) is not None
     for old, new in ((one, other), (other, one)):
         ratio = new.value / old.value
-        blur = (blur_of(new) + ratio * blur_of(old)) / old.value + p.half + 1e-9
+        blur = (new.blur + ratio * old.blur) / old.value + p.half + 1e-9
         if is_up is not None and ((is_later and old is other) or (ratio > 1) != is_up):
             continue
         if any(abs(each - p.value) <= blur for each in (abs(ratio - 1), ratio)):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import re
 from bisect import bisect_left, bisect_right
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING
 from numerate.apps.consistency.base import finding_at, plain
 from numerate.apps.consistency.paragraph_times import DAYS, clock_gaps, date_gaps, year_gaps
 from numerate.apps.consistency.paragraphs import NEEDED, is_explained
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.slips import rounded_slip_bits
 
 if TYPE_CHECKING:
@@ -36,54 +36,50 @@ _NOUN = (
     r"|spread|clearance|advantage|handicap|cushion|majority|slide|dip|surge|wait|delay|age gap|head start|profit|range)"
 )
 _IS = r"(?: (?:of|is|was|being|equals|amount(?:s|ed) to|comes? to|came to|stands at|stood at|works out at|in)|:|,)"
-_LEAD = re.compile(
+_LEAD = regex(
     rf"\b{_NOUN}(?: (?:between|in|of|over) (?:the |that |this )?[a-z' -]{{2,30}}?)?{_IS}"
-    r"(?: (?:just|only|exactly|precisely|a|an|the|some|no less than|all of))* ?[$€£]?$"
-    r"|\b(?:won|lost|losing|winning|beaten|beat|missed|missing|exceed\w*|overshot|undercut\w*|fell|fallen|falling|rose"
-    r"|risen|rising|dropped|dropping|grew|grown|shrank|shrunk|climb(?:ed|ing|s)?|descend\w*|sank|gained|gaining|gains"
-    r"|lose[s]?|went (?:up|down)|differ(?:s|ed|ing)?|increased|decreased|improved|ahead|behind|short|extended|raised"
-    r"|lowered|cut|saved?|saving|saves|put on|shed|swollen|advanced|slipped|narrowed|widened)"
-    r"(?: (?:by|the|it|them|a|an|another|him|her|us|fully|just|only|exactly|some|further|altitude|weight|of))*"
-    r" ?[$€£]?$"
+    r"(?: (?:just|only|exactly|precisely|a|an|the|some|no less than|all of))* ?[$€£]?$|\b(?:won|lost|losing|winning"
+    r"|beaten|beat|missed|missing|exceed\w*|overshot|undercut\w*|fell|fallen|falling|rose|risen|rising|dropped|dropping"
+    r"|grew|grown|shrank|shrunk|climb(?:ed|ing|s)?|descend\w*|sank|gained|gaining|gains|lose[s]?|went (?:up|down)"
+    r"|differ(?:s|ed|ing)?|increased|decreased|improved|ahead|behind|short|extended|raised|lowered|cut|saved?|saving"
+    r"|saves|put on|shed|swollen|advanced|slipped|narrowed|widened)(?: (?:by|the|it|them|a|an|another|him|her|us|fully"
+    r"|just|only|exactly|some|further|altitude|weight|of))* ?[$€£]?$"
 )
-_TAIL = re.compile(
+_TAIL = regex(
     r"['’]?(?:[ -](?:[a-z'’-]+)){0,2}?[ -](?:more|less|fewer|extra|longer|shorter|higher|lower|heavier|lighter"
-    r"|older|younger"
-    r"|taller|smaller|larger|bigger|warmer|colder|cooler|hotter|cheaper|dearer|faster|slower|deeper|shallower|wider"
-    r"|narrower|better|worse|ahead|behind|apart|adrift|later|earlier|between (?:them|the two|these|those)|junior|senior"
-    r"|better off|worse off|lost|gained|saved|shed|down|up|increase|decrease|drop|fall|rise|gap|difference|lead|margin"
-    r"|deficit|surplus|shortfall|reduction|gain|loss|climb|ascent|descent|improvement|added|missing|separate[sd]?"
-    r"|gone|further|too (?:much|many|few|little|long|short|late|early)|in excess|in hand|to spare|short|over"
-    r"|under|above|below)\b"
+    r"|older|younger|taller|smaller|larger|bigger|warmer|colder|cooler|hotter|cheaper|dearer|faster|slower|deeper"
+    r"|shallower|wider|narrower|better|worse|ahead|behind|apart|adrift|later|earlier|between (?:them|the two|these"
+    r"|those)|junior|senior|better off|worse off|lost|gained|saved|shed|down|up|increase|decrease|drop|fall|rise|gap"
+    r"|difference|lead|margin|deficit|surplus|shortfall|reduction|gain|loss|climb|ascent|descent|improvement|added"
+    r"|missing|separate[sd]?|gone|further|too (?:much|many|few|little|long|short|late|early)|in excess|in hand|to spare"
+    r"|short|over|under|above|below)\b"
     r"|[ -](?:[a-z]+ )?(?:of|in) (?:height|altitude|weight|level|length|depth|light|age|elevation)(?: [a-z ]{0,16})?"
     r"(?:gain|lost|difference|between)"
 )
-_WEAK_LEAD = re.compile(
+_WEAK_LEAD = regex(
     r"\b(?:so|therefore|thus|hence|that is|that's|that makes|which (?:is|makes|means|leaves|left|gives)|leav(?:es|ing)"
     r"|left|giving|gives|making|meaning|means|burned|burnt|used|consumed|drove|driven|covered|travelled|walked|sold"
     r"|drank|consumption of|usage of|use of|spent|spans?|spanning|lasted|lasts|took|takes|after|for|sits|lies|stands"
     r"|journey|trip|ride|crossing|procedure|operation|in all|altogether|total|took us|by|still|available"
     r"|remaining|remains|balance)\b[^.;]{0,40}$"
 )
-_WEAK_TAIL = re.compile(
+_WEAK_TAIL = regex(
     r"['’]?(?:[ -][a-z'’-]+){0,3}? (?:used|burned|burnt|consumed|driven|drove|covered|travelled|sold|spent|gone"
     r"|eaten|drunk"
     r"|pumped|delivered|she (?:drove|walked|used)|he (?:drove|walked|used)|in between|in a|on the road|on board|at sea"
     r"|procedure|operation|journey|trip|ride|crossing|shift|session|meeting|match|wait|stay|flight|drive|walk)\b"
 )
-_NAMED = re.compile(r"[a-z] [A-Z][A-Za-z]+ $")
+_NAMED = regex(r"[a-z] [A-Z][A-Za-z]+ $")
 """Before a number that is a name: `Microsoft Xbox 360`."""
-_BACK = re.compile(r"\b(?:those|these)(?: (?:whole|full|entire))? [$€£]?$")
-_APART = re.compile(
+_BACK = regex(r"\b(?:those|these)(?: (?:whole|full|entire))? [$€£]?$")
+_APART = regex(
     r"\b(?:while|whereas|per|each(?! way)|every|averag\w*|mean|median|respectively|forecast|expected|budget\w*"
-    r"|last year|record"
-    r"|previous\w*|another|a further|interest|maximum|minimum|at least|up to|limit|target|second"
+    r"|last year|record|previous\w*|another|a further|interest|maximum|minimum|at least|up to|limit|target|second"
     r"|half-time|of which|of whom|of them|of these|times|twice|dips?|detours?|discounts?|rebates?|offset|tax|vs|versus"
-    r"|includ\w+|excluding|without|cumulative|posted|postings?|shr|dlrs?|total (?:climb|ascent|descent)|next"
-    r"|rest)\b|%|±|×"
-    r"|(?:^|\. )with\b"
+    r"|includ\w+|excluding|without|cumulative|posted|postings?|shr|dlrs?|total (?:climb|ascent|descent)|next|rest)\b|%"
+    r"|±|×|(?:^|\. )with\b"
 )
-_MODAL = re.compile(r"\b(?:if|would|could|should|might)\b")
+_MODAL = regex(r"\b(?:if|would|could|should|might)\b")
 _STEMS = (
     "er ", "for ", "last", "more", "differ", "gap", "drop", "fall", "fell", "rise", "rose", "ris", "crease", "gain",
     "los", "climb", "cent", "margin", "lead", "sav", "short", "surplus", "defici", "over", "less", "few", "extra",

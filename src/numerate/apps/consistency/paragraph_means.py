@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from numerate.apps.consistency.base import finding_at, plain
 from numerate.apps.consistency.gates import paragraph_gate
 from numerate.apps.consistency.paragraphs import NEEDED, slip_bits
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.told_rates import nouns_of
 from numerate.apps.consistency.traits import VALUES, stems
 
@@ -22,29 +23,29 @@ if TYPE_CHECKING:
 
 __all__ = ["paragraph_means"]
 
-_MEAN = re.compile(
+_MEAN = regex(
     r"\b(?P<what>average|mean|median|averag(?:es|ed|ing))(?: (?!(?:annual|national"
     r"|long-term)\b)[a-z'’-]+){0,5}[ ,:(=]*$"
 )
-_MEAN_BEHIND = re.compile(
+_MEAN_BEHIND = regex(
     r"^(?: [a-z'’-]+){0,1} (?:batting )?(?P<what>average|mean|median)\b|^(?: [a-z'’-]+){0,5}? on average\b"
 )
-_OTHER = re.compile(
+_OTHER = regex(
     r"\b(?:than|national|annual|weighted|career|league|record|below|above|previous\w*|long-term|usual"
     r"|since|class|group|team|overall|course|whole|field|industry|age|usually|we get|typical|normal|last"
     r"|county|world|state|sd|deviation)\b"
 )
-_AMONG = re.compile(
+_AMONG = regex(
     r"\b(?:in|from|over|on|of|across|out of|for|among|off|per)(?: the| his| her| their| its| only| just| all)? $"
 )
-_AGES = re.compile(r"\b(?:aged?|ages) (?:from |between )?\d+ ?(?:to|and|[-–]) ?\d+")
-_RIGHT_BEHIND = re.compile(r"^ on average\b")
+_AGES = regex(r"\b(?:aged?|ages) (?:from |between )?\d+ ?(?:to|and|[-–]) ?\d+")
+_RIGHT_BEHIND = regex(r"^ on average\b")
 _SMALL = frozenset(["and", "the", "for", "after", "before", "with", "from", "then", "while", "this"])
-_BACK = re.compile(
+_BACK = regex(
     r"(?:that|this|so|thus|we|which|giv|the (?:mean|median|average)\b"
     r"|(?:her|his|its|their|our|my|at an?|with an?|the (?:[a-z]+ )?) ?(?:[a-z]+ )?(?:mean|median|average)\b)"
 )
-_ITEM = re.compile(
+_ITEM = regex(
     r"^(?: ?,| ?;| and|, and|,? then|/|:)(?: [a-z'’-]+){0,3} ?$|^(?: [a-z°%/'’-]+){1,6}(?:,|;| and"
     r"|, and)(?: [a-z'’-]+){0,4} $|^/$"
 )
@@ -90,9 +91,8 @@ def _of_list(paragraph: Paragraph, z: Quantity, what: str) -> Iterator[Finding]:
             continue
         rounded = round(real / (2 * z.half)) * 2 * z.half
         named = re.search(
-            r"\b(?:scores?|rounds?|times|values|readings|measurements|results|marks|temperatures|trials"
-            r"|samples|weights|prices|bids|laps|grades|runs|counts|intervals|tests|points|splits|quotes"
-            r"|offers)\b",
+            r"\b(?:scores?|rounds?|times|values|readings|measurements|results|marks|temperatures|trials|samples|weights"
+            r"|prices|bids|laps|grades|runs|counts|intervals|tests|points|splits|quotes|offers)\b",
             paragraph.lower,
         )
         bits = 5.0 + slip_bits(z, rounded) + (2.0 if len(run) > 3 else 0.0) + (2.0 if named else 0.0)

@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at
+from numerate.apps.consistency.patterns import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,12 +25,11 @@ _OF = (
     r"(?:,? [a-zà-ÿ'’-]+){0,4}?(?: (?:of|is|was|at|being|to|only|just|on|with|reaching|reached|paid|gets?|got|costs?"
     r"|measur\w+|weigh\w+)|:|,| \()* ?[$€£]?"
 )
-_LIMIT_LOW = re.compile(
+_LIMIT_LOW = regex(
     r"\b(?:at least|no (?:younger|less|fewer|lower|shorter|smaller|lighter|earlier) than|not (?:less|fewer"
-    r"|younger) than"
-    r"|(?:a |the )?minimum(?: [a-z]+)?(?: of| is|:)?|not (?:below|under)|over the age of) [$€£]?$"
+    r"|younger) than|(?:a |the )?minimum(?: [a-z]+)?(?: of| is|:)?|not (?:below|under)|over the age of) [$€£]?$"
 )
-_LIMIT_HIGH = re.compile(
+_LIMIT_HIGH = regex(
     r"\b(?:at most|no (?:older|more|higher|longer|larger|bigger|heavier|taller|later) than|not (?:more|older"
     r"|longer) than"
     r"|(?:a |the )?maximum(?: [a-z]+)?(?: of| is|:)?|not (?:above|over|exceed(?:ing)?)|under the age of) [$€£]?$"
@@ -42,38 +42,37 @@ _HIGH = (
     r"(?:highest|maximum|hottest|warmest|largest|biggest|longest|dearest|oldest|heaviest|greatest|strongest|deepest"
     r"|widest|peak|tallest|fastest|best-paid|highest-paid|most expensive|thickest)"
 )
-_EXTREME_LOW, _EXTREME_HIGH = re.compile(rf"\b{_LOW}{_OF}$"), re.compile(rf"\b{_HIGH}{_OF}$")
-_MEMBER = re.compile(
+_EXTREME_LOW, _EXTREME_HIGH = regex(rf"\b{_LOW}{_OF}$"), regex(rf"\b{_HIGH}{_OF}$")
+_MEMBER = regex(
     rf"\b(?:{_LOW}|{_HIGH}|best (?:guess|estimate)|central estimate|most likely|average|mean|median|typical\w*"
     rf"|top earner|point estimate){_OF}$"
 )
-_WITHIN = re.compile(
+_WITHIN = regex(
     r"\b(?:fits?|within|inside|in (?:the )?range|comfortably|compl(?:y|ies)|conforms?|qualif(?:y|ies)|acceptable"
     r"|in spec|in line|eligible|satisf(?:y|ies)|in tolerance|falls? (?:well )?(?:in|into|between))\b"
 )
-_OUTSIDE = re.compile(
+_OUTSIDE = regex(
     r"\b(?:outside|too (?:high|low|long|short|old|young|big|large|small|heavy|light)|out of (?:range|tolerance)"
     r"|ineligible|beyond (?:the|that|this) range|does(?:n't| not) qualify)\b"
 )
-_NOT = re.compile(
+_NOT = regex(
     r"\b(?:not|never|if|unless|should|must|would|could|nor|without|until|when|no longer|neither|than|last year"
-    r"|previous\w*"
-    r"|record|total|altogether|difference|per|each|national|limit|allowed|while|whereas|respectively|except\w*|although"
-    r"|normal\w*|before it|rather|now|instead|raised|forecast|outlier|corrected)\b|n['’]t\b"
+    r"|previous\w*|record|total|altogether|difference|per|each|national|limit|allowed|while|whereas|respectively"
+    r"|except\w*|although|normal\w*|before it|rather|now|instead|raised|forecast|outlier|corrected)\b|n['’]t\b"
 )
-_FROM = re.compile(
+_FROM = regex(
     r"\b(?:from|between|range of|range is|range|ranges|lie|lies|of|measure|aged|for|with|be|is|are"
     r"|scale of)(?: [a-z]+)? [$€£]?$"
 )
-_SPREAD = re.compile(r"\b(?:c\.?i|iqr|interquartile|confidence|credible|percentiles?|sd|quartiles?|interval)\b")
+_SPREAD = regex(r"\b(?:c\.?i|iqr|interquartile|confidence|credible|percentiles?|sd|quartiles?|interval)\b")
 """Intervals that do not hold all values."""
-_THIRD = re.compile(r"\b(?:third|fourth|fifth|others?|rest|remaining|ours|mine|second)\b")
-_SCALE = re.compile(r"\bscale (?:of|from|that runs from|running from|between) $")
-_SCORED = re.compile(
+_THIRD = regex(r"\b(?:third|fourth|fifth|others?|rest|remaining|ours|mine|second)\b")
+_SCALE = regex(r"\bscale (?:of|from|that runs from|running from|between) $")
+_SCORED = regex(
     r"\b(?:score[ds]?|rated?|rates|rating|gave|gives|reported|marked|assessed|put (?:it|his|her)(?: [a-z]+)? at)"
     r"(?: [a-z]+){0,3}? $"
 )
-_ALL = re.compile(r"\b(?:all|every|each|both|none)\b")
+_ALL = regex(r"\b(?:all|every|each|both|none)\b")
 _CUES = ("least", "no ", "inimum", "owest", "est ", "est,", "est-", " to ", "etween", "–", "-", "cale")
 
 

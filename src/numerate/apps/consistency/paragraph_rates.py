@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
 from numerate.apps.consistency.paragraphs import NEEDED, slip_bits
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.told_rates import UNIT_NOUNS, Rate, nouns_of, periods_of, rates_of, stem_of
 from numerate.numerals.unit_factors import converted
 
@@ -20,37 +21,35 @@ if TYPE_CHECKING:
 
 __all__ = ["paragraph_rates"]
 
-_CUE = re.compile(r"\b(?:per|each|every|apiece|to the|an?|in an?|the) [a-z]|s of |/|[a-z] head\b")
-_RESULT = re.compile(
-    r"\b(?:total\w*|in all|altogether|amounts?|amount\w* to|com(?:es?|ing) to|came to|mak(?:es?|ing)"
-    r"|made|giv(?:es?|ing)|so|thus|therefore|hence"
-    r"|that is|that's|which is|i\.e\.|works? out|worked out|paid|pay|cost|costs|bill|owe\w*|charged"
-    r"|invoice\w*|gets?|receives?|seat|earn\w*|average|averag\w+|mean|equals|sum|says|or|leaves|needs?|used|takes?|took"
-    r"|invoiced|carry|carries|hold|holds)\b|=|≈"
+_CUE = regex(r"\b(?:per|each|every|apiece|to the|an?|in an?|the) [a-z]|s of |/|[a-z] head\b")
+_RESULT = regex(
+    r"\b(?:total\w*|in all|altogether|amounts?|amount\w* to|com(?:es?|ing) to|came to|mak(?:es?|ing)|made|giv(?:es?"
+    r"|ing)|so|thus|therefore|hence|that is|that's|which is|i\.e\.|works? out|worked out|paid|pay|cost|costs|bill"
+    r"|owe\w*|charged|invoice\w*|gets?|receives?|seat|earn\w*|average|averag\w+|mean|equals|sum|says|or|leaves|needs?"
+    r"|used|takes?|took|invoiced|carry|carries|hold|holds)\b|=|≈"
 )
-_BESIDES = re.compile(
+_BESIDES = regex(
     r"\b(?P<soft>delivery|shipping|postage|tax|fees?|less)\b|\b(?:including|inclusive|incl|plus|extra|top speed|maximum"
     r"|limit|on the motorway|breaks?|pauses?|interruptions?|instead|tips?|discount|deposit)\b|\band (?:an?|the"
     r"|\d+|breakfast|lunch|dinner|meals?|insurance) "
 )
 """Words for what a total has besides the product, and for other speeds than the mean."""
-_APART = re.compile(r"\b(?:only|of which|of them|sold|breaks?|pauses?|instead)\b|\bwith(?: [a-z'’-]+){0,5}[ (]*$")
-_BUNDLE = re.compile(r"(?: [a-z'’-]+){0,3}? (?:for|at|cost|costs|are)(?: just| only)? [$€£]?")
+_APART = regex(r"\b(?:only|of which|of them|sold|breaks?|pauses?|instead)\b|\bwith(?: [a-z'’-]+){0,5}[ (]*$")
+_BUNDLE = regex(r"(?: [a-z'’-]+){0,3}? (?:for|at|cost|costs|are)(?: just| only)? [$€£]?")
 """`three jars for 18`, where one is 6.50: several may be cheaper."""
-_TIGHT = re.compile(
-    r"(?:\b(?:or|that is|that's|which is|this is|i\.e\.|on average|averag\w+|works? out at|mean|com(?:es|e"
-    r"|ing) to|came to"
-    r"|that makes|therefore|thus)|=|\()(?: (?:an?|about|just|only|average|of|exactly|that|is|it))* ?[$€£]?$"
+_TIGHT = regex(
+    r"(?:\b(?:or|that is|that's|which is|this is|i\.e\.|on average|averag\w+|works? out at|mean|com(?:es|e|ing) to"
+    r"|came to|that makes|therefore|thus)|=|\()(?: (?:an?|about|just|only|average|of|exactly|that|is|it))* ?[$€£]?$"
 )
 """Words right before a number that is computed from the ones before."""
-_BILL = re.compile(r"\b(?:paid|pays?|bill(?:ed)?|charged?|invoiced?|owes?|owed|cost me|cost us|earned|received)\b")
+_BILL = regex(r"\b(?:paid|pays?|bill(?:ed)?|charged?|invoiced?|owes?|owed|cost me|cost us|earned|received)\b")
 _SIZES = frozenset(("kilo", "square metre", "hectare", "square foot", "acre"))
-_PERSON = re.compile(
+_PERSON = regex(
     r"(?:er|or|ist|ian|ant|ee|friend|couple|man|woman|child|boy|girl|colleague|sister|brother|cousin|student|partner)$"
 )
 _TIMES = frozenset(("minute", "hour", "day", "week", "month"))
-_FLOW = re.compile(r"\b(?:fill|empt|drain|pump|tap|drip|infus)\w*")
-_AVERAGE = re.compile(r"\b(?:averag\w+|mean|works? out|about)\b")
+_FLOW = regex(r"\b(?:fill|empt|drain|pump|tap|drip|infus)\w*")
+_AVERAGE = regex(r"\b(?:averag\w+|mean|works? out|about)\b")
 
 
 def paragraph_rates(paragraph: Paragraph) -> Iterator[Finding]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
 from numerate.apps.consistency.paragraphs import NEEDED, slip_bits
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.told_shares import told_fees, told_shares
 
 if TYPE_CHECKING:
@@ -21,52 +22,51 @@ if TYPE_CHECKING:
 
 __all__ = ["paragraph_shares"]
 
-_REST = re.compile(
+_REST = regex(
     r"\b(?:remaining|rest|(?<!and )(?<!all )(?<!some )others?|remainder|balance|leaving|leaves"
     r"|which leaves)(?:,? [a-z'’-]+){0,4}[ ,:–—(]*$"
 )
-_SEVERAL = re.compile(
-    r"more than one|multiple|several|both|overlap\w*|at least one|all that apply|not add|as many as"
-    r"|each could|of (?:these|them|those)\b|of the (?:remaining|rest)"
-    r"|\b(?:rose|fell|grew|increase\w*|decrease\w*|compared|than|up|down|growth|from|discount|off"
-    r"|interest|margin|confidence|ci)\b"
+_SEVERAL = regex(
+    r"more than one|multiple|several|both|overlap\w*|at least one|all that apply|not add|as many as|each could"
+    r"|of (?:these|them|those)\b|of the (?:remaining|rest)|\b(?:rose|fell|grew|increase\w*|decrease\w*|compared|than|up"
+    r"|down|growth|from|discount|off|interest|margin|confidence|ci)\b"
 )
-_OF = re.compile(r"^ (?:(?:out )?of|in|among) (?:the |all |our |its |their |these |those |a total of )?(?:[a-z]+ )?$")
-_WHOLE = re.compile(
+_OF = regex(r"^ (?:(?:out )?of|in|among) (?:the |all |our |its |their |these |those |a total of )?(?:[a-z]+ )?$")
+_WHOLE = regex(
     r"\b(?:of|among|surveyed|asked|enrolled|screened|had|received|polled|interviewed|total of|studied"
     r"|recruited|examined|tested|with)(?: [a-z'’]+){0,3} $"
 )
-_SHARE_CUE = re.compile(
+_SHARE_CUE = regex(
     r"\b(?:turnout|share|rate|proportion|percentage|or|i\.e\.|about|that is|equal to|only|just|some|a"
     r"|at|is|was|were|are)\b[^.]{0,24}$|\($"
 )
-_STRONG = re.compile(
+_STRONG = regex(
     r"(?:(?:^|,) or(?: (?:about|just|roughly|only))?|\bthat is|\bi\.e\."
     r"|\b(?:rate|share|proportion|percentage|turnout|majority|quota) (?:of|was|is|came to)(?: just| only)?) $"
 )
-_KNOWN_RATE = re.compile(
+_KNOWN_RATE = regex(
     r"\b(?:response|pass|success|participation|return|completion|turnout|attendance|acceptance|approval|majority|share)\b"
 )
-_RATE = re.compile(r"\b([a-z]{4})[a-z]* (?:rate|quota|percentage|proportion)\b")
-_OF_ALL = re.compile(r"^(?:out )?(?:of|among) (?:the |all |our |its |these |those |all the )?$")
-_OTHER_SHARE = re.compile(
+_RATE = regex(r"\b([a-z]{4})[a-z]* (?:rate|quota|percentage|proportion)\b")
+_OF_ALL = regex(r"^(?:out )?(?:of|among) (?:the |all |our |its |these |those |all the )?$")
+_OTHER_SHARE = regex(
     r"\b(?:rose|fell|grew|up|down|increase\w*|decrease\w*|rise|drop|growth|gain|decline|more|less"
     r"|fewer|compared|points?|confidence|ci|interest|discount|off|tax|vat|below|above)\b"
 )
-_THAT = re.compile(
+_THAT = regex(
     r"\b(?:that is|that's|this is|which is|that makes|making|i\.e\.|so|equals|equal to|in other words"
     r"|corresponding to)(?: (?:about|just|only|some|a|an|roughly))* $"
 )
-_FRACTIONS = re.compile(
+_FRACTIONS = regex(
     r"\b(?:half|halves|thirds?|quarters?|fifths?|tenths?|eighths?|sixths?) of|\b[a-z]+ (?:in"
     r"|out of)(?: every)? [a-z]+ of "
 )
-_FRACTION = re.compile(r"^ (?:of (?:the |all |our |its |their |these |those |a total of )?|of the (?:[a-z]+ ){0,2})$")
+_FRACTION = regex(r"^ (?:of (?:the |all |our |its |their |these |those |a total of )?|of the (?:[a-z]+ ){0,2})$")
 
 
 _PARTS = ("half", "halves", "third", "quarter", "fifth", "tenth", "eighth", "sixth")
 _FRACTION_WORDS = tuple(f"{part}{end} of" for part in _PARTS for end in ("", "s"))
-_ONE_IN = re.compile(r" (?:in|out of)(?: every)? [a-z]+ of ")
+_ONE_IN = regex(r" (?:in|out of)(?: every)? [a-z]+ of ")
 
 
 def _may_have_fraction(lower: str) -> bool:
@@ -115,7 +115,7 @@ def _rests(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding]:
             yield finding_at("percent", z, message, meant=real, others=parts, probability=0.88)
 
 
-_ANSWERS = re.compile(
+_ANSWERS = regex(
     r"\b(?:undecided|abstain\w*|abstentions?|no opinion|not know|(?:didn|don)['’]t (?:know|care)|unsure|against"
     r"|opposed|neutral|no answer|the others?|none|elsewhere)\b"
 )

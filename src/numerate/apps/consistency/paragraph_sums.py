@@ -6,8 +6,6 @@ import math
 import re
 from typing import TYPE_CHECKING
 
-from numerate.apps.consistency.base import finding_at, plain
-from numerate.apps.consistency.closed import blur_of
 from numerate.apps.consistency.match_records import line_scores, match_records
 from numerate.apps.consistency.paragraphs import NEEDED, is_explained, slip_bits
 from numerate.apps.consistency.part_lists import (
@@ -19,6 +17,8 @@ from numerate.apps.consistency.part_lists import (
     may_slip,
     of_one_unit,
 )
+from numerate.apps.consistency.patterns import regex
+from numerate.apps.consistency.wrong import wrong_sum
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +36,7 @@ _CUES = (
     "grand", "whole", "therefore",
 )  # fmt: skip
 _CUE_WORDS = tuple(
-    (words.split("|"), re.compile(pattern))
+    (words.split("|"), regex(pattern))
     for words, pattern in (
         ("other", r"\bother\b"), (" all|all ", r"in all\b|all in\b|\ball [\d]"), ("rest", r"\brest\b"),
         ("left", r"left\b"), ("of th|of wh", r"\bof (?:these|those|them|this|whom|which|that)\b"),
@@ -47,24 +47,24 @@ _CUE_WORDS = tuple(
     )
 )  # fmt: skip
 """Patterns that say that a paragraph may have a total, each with words that it needs."""
-_TOTAL = re.compile(
+_TOTAL = regex(
     r"(?:\b(?:in all|all in|all told|altogether|in total|overall|together|combined|taken together"
     r"|put together|total(?:s|l?ed|l?ing)?"
     r"|grand total|sum|adds? up|added up|adding up|com(?:es?|ing) to|came to|amount\w* to|brings?|bringing|brought"
     r"|the (?:whole )?(?:bill|lot))\b)(?:[ ,:]+[a-z$€£'’-]+){0,6}[ ,:=]*$"
 )
-_IN_ALL = re.compile(r"(?:taken together|put together|together|in all|in total|altogether|all told|all in all)\b")
-_THAT = re.compile(
+_IN_ALL = regex(r"(?:taken together|put together|together|in all|in total|altogether|all told|all in all)\b")
+_THAT = regex(
     r"^(?:so |thus |all )?(?:that|this|which|it|together,? (?:that|this|they)) (?:all )?(?:gives?"
     r"|makes?|made|comes?|came|brings?|brought|adds?|added|totals?|amounts?)\b"
 )
-_MINUS = re.compile(r"\b(?:offset|less|minus|net of|decrease\w*|reduced|deduct\w*|negative|loss(?:es)?)\b")
-_MADE_OF = re.compile(
+_MINUS = regex(r"\b(?:offset|less|minus|net of|decrease\w*|reduced|deduct\w*|negative|loss(?:es)?)\b")
+_MADE_OF = regex(
     r"\b(?:made up of|consist(?:s|ed|ing)? of|compris(?:es|ed|ing)|composed of|broken down (?:into|as)|breaks? down"
     r"|split (?:into|as)|divided into|namely)(?: (?!of )[a-z'’-]+){0,4}?[ :,(]*[$€£]?$"
 )
-_ALL = re.compile(r"(?:and |but |luckily,? |fortunately,? |happily,? )?(?:all(?: of)?(?: the| these| those)?|the) ")
-_ALL_BEHIND = re.compile(
+_ALL = regex(r"(?:and |but |luckily,? |fortunately,? |happily,? )?(?:all(?: of)?(?: the| these| those)?|the) ")
+_ALL_BEHIND = regex(
     r"(?: [a-z'’-]+s| [a-z'’-]+ [a-z'’-]+s| people| men| women| children)? (?:of (?:them|these|those|us)|were|was|are"
     r"|have|had|will|must|made|got|went|came|took|survived|arrived|passed|lived|returned|finished|received"
     r"|stayed|left)\b"
@@ -74,42 +74,38 @@ _WHOLES = (
     r"|collection|order|shipment|delivery|pot|estate|portfolio|payroll|workforce|roster|stock|outlay|estimate|quote"
     r"|project|grant|fund|purchase|load|convoy|tally|count|tab|receipt|turnout|membership|choir|payment|price tag)"
 )
-_WHOLE = re.compile(
+_WHOLE = regex(
     rf"\b{_WHOLES} (?:of|was|is|over|for|:|came to|stood at|now stands at|runs to)(?: (?:an?|now|the|exactly))? ?$"
     r"|\bn ?= ?$|\b(?:charged|invoiced|billed|owe[sd]?|debited|transferred|deliver(?:ed|s)|weighed in at|paid)"
     r"(?: (?:you|us|him|her|them|me|exactly|over|the|a))* ?$"
 )
-_WHOLE_BEHIND = re.compile(rf"^[ -](?:[a-z'’-]+ )?{_WHOLES}\b")
+_WHOLE_BEHIND = regex(rf"^[ -](?:[a-z'’-]+ )?{_WHOLES}\b")
 """Words for a whole that do not say that it is a sum: `the £7.85m package`, `a herd of 187`, `N = 15,610`."""
-_WEAK_TOTAL = re.compile(
+_WEAK_TOTAL = regex(
     r"(?:\b(?:so|thus|therefore|hence|mak(?:es?|ing)|made|giv(?:es?|ing)|gave|that is|i\.e\.|equals?"
     r"|in other words|which means|meaning|works out)|=)(?:[ ,:]+[a-z$€£'’-]+){0,5}[ ,:]*$"
 )
-_TOTAL_BEHIND = re.compile(
+_TOTAL_BEHIND = regex(
     r"^(?: [a-z'’-]+){0,4}? (?:in all|in total|altogether|all told|all in|combined|overall|together"
     r"|between (?:them|us)|on board|aboard)\b"
 )
-_MORE_LEAD = re.compile(
+_MORE_LEAD = regex(
     r"\b(?:with|including|plus|counting|after|adding) (?:the|its|his|her|their|travel|tax|vat|delivery|tips?"
     r"|fees?|all)\b"
 )
-_MORE_TAIL = re.compile(r"^(?: [a-z'’-]+){1,2} (?:and|or) [a-z]")
+_MORE_TAIL = regex(r"^(?: [a-z'’-]+){1,2} (?:and|or) [a-z]")
 """Words for what a total has besides the parts: `with the break`, `pupils and staff`."""
-_REST = re.compile(
+_REST = regex(
     r"\b(?:the (?:(?:other|remaining|last|final) )?|an? |its |our |their )?(?:remaining"
     r"|rest(?: of [a-z ]{1,24})?|other|others|remainder"
     r"|balance|leaving|leaves|which left|which leaves)(?:,? [a-z'’$€£-]+){0,4}?[ ,:–—(]*$"
 )
-_REST_BEHIND = re.compile(
-    r"^(?: [a-z'’-]+){0,2} (?:left|remain(?:s|ed|ing)?|left over|to go|unsold|unspent|still [a-z]+)\b"
-)
-_OF = re.compile(
+_REST_BEHIND = regex(r"^(?: [a-z'’-]+){0,2} (?:left|remain(?:s|ed|ing)?|left over|to go|unsold|unspent|still [a-z]+)\b")
+_OF = regex(
     r"^(?:of (?:these|those|them|this|that|the total|which|whom)|among (?:these|them|those)"
     r"|this (?:comprises|includes|is made up)|they (?:were|are|comprise))\b"
 )
-_SETTING = re.compile(
-    r"\b(?:at|in|across|on|over|during|within|through|throughout|for|by) (?:the |its |their |all |our )?$"
-)
+_SETTING = regex(r"\b(?:at|in|across|on|over|during|within|through|throughout|for|by) (?:the |its |their |all |our )?$")
 
 
 def paragraph_sums(paragraph: Paragraph) -> Iterator[Finding]:
@@ -140,9 +136,7 @@ def paragraph_sums(paragraph: Paragraph) -> Iterator[Finding]:
         others = [each for each in alike if each.start < z.start] if is_all else alike
         if not is_explained(z, others, means=best[3] == "+"):
             _, real, parts, sign = best
-            terms = f" {sign} ".join(plain(each.value) for each in parts)
-            message = f"{terms} = {plain(real)}, not {z.text}."
-            yield finding_at("sum", z, message, meant=real, others=parts, probability=0.86)
+            yield wrong_sum(z, parts, real, 0.86, sign)
 
 
 def _has_cue(lower: str) -> bool:
@@ -210,7 +204,7 @@ def _sums(
             or (cue < 6 and (_MORE_LEAD.search(lead) or _MORE_TAIL.match(tail)))
         ):
             continue
-        slack = blur_of(z) + 1.7 * math.sqrt(sum(blur_of(each) ** 2 for each in parts))
+        slack = z.blur + 1.7 * math.sqrt(sum(each.blur**2 for each in parts))
         if abs(real - z.value) <= slack:
             continue
         is_rest = _REST.search(paragraph.lead(parts[-1])) is not None
@@ -256,7 +250,7 @@ def _rests(
         real = whole.value - sum(each.value for each in parts)
         if real <= 0 or not 0.2 < z.value / real < 5:
             continue
-        slack = blur_of(z) + 1.7 * math.sqrt(sum(blur_of(each) ** 2 for each in (whole, *parts)))
+        slack = z.blur + 1.7 * math.sqrt(sum(each.blur**2 for each in (whole, *parts)))
         if abs(real - z.value) <= slack:
             return
         bits = 7.0 if _REST.search(paragraph.lead(z)) else 4.0

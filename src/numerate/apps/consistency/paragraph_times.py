@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
-from numerate.apps.consistency.closed import FLIGHT
+from numerate.apps.consistency.calendar_words import YEAR_DAYS
+from numerate.apps.consistency.closed_spans import FLIGHT
 from numerate.apps.consistency.paragraphs import NEEDED, slip_bits
+from numerate.apps.consistency.patterns import regex
 from numerate.numerals.unit_factors import measure_of
 
 if TYPE_CHECKING:
@@ -23,25 +24,25 @@ if TYPE_CHECKING:
 __all__ = ["DAYS", "clock_gaps", "date_gaps", "year_gaps"]
 
 STRONG = 5.0
-_CLOCK_APART = re.compile(
+_CLOCK_APART = regex(
     r"\b(?:time zones?|local time|clocks? (?:go|went)|gmt|utc|break|lunch|interval|pause|late|early|delay\w*|before|ago"
     r"|first|every|each|per|within|notice|left|remaining|only|extra|more|another|last|half|net|excluding|without|second"
     r"|clocks?|ahead|behind|return|other)\b"
 )
-_NO_PAUSE = re.compile(
+_NO_PAUSE = regex(
     r"\b(?:without|no)(?: an?| any)?(?: lunch)? (?:break|pause|interval|time change)|\b(?:a|per|every) day\b"
 )
-_TAKES = re.compile(r"\b(?:takes?|took|lasts?|lasted)(?: (?:only|just|exactly|you|us|them|about|a total of))* $")
-_YEARS_APART = re.compile(
+_TAKES = regex(r"\b(?:takes?|took|lasts?|lasted)(?: (?:only|just|exactly|you|us|them|about|a total of))* $")
+_YEARS_APART = regex(
     r" (?:(?:her|his|their|its) (?:junior|senior)|between (?:them|the two|these|those|the)|apart|older|younger|separate"
     r"|lie|lay)\b"
 )
-_AND_SO_LONG = re.compile(r"\band (?:\d|two|three|four|five|six|seven|eight|nine|ten)\b")
-_YEARS_LONG = re.compile(
+_AND_SO_LONG = regex(r"\band (?:\d|two|three|four|five|six|seven|eight|nine|ten)\b")
+_YEARS_LONG = regex(
     r"\b(?:the|those|these|after|for|served|spent|lasted|ran|stayed|following|over|reign of|tenure of"
     r"|career of)(?: [a-z]+){0,2} $"
 )
-_YEARS_OTHER = re.compile(
+_YEARS_OTHER = regex(
     r"\b(?:ago|every|first|last|next|another|more|aged?|sentence\w*|contract|experience|warranty|least|previous\w*"
     r"|again|while|whereas|second|father|mother|son|daughter|earlier|before|about|some|nearly|almost|than|or|fund|due|bonds?|debentures?|non-[a-z]+)\b"
 )
@@ -76,19 +77,19 @@ def year_gaps(paragraph: Paragraph, d: Quantity) -> Iterator[Finding]:
         yield finding_at("difference", d, message, meant=real, others=[a, b], probability=0.86)
 
 
-DAYS = {"d": 1.0, "week": 7.0, "month": 30.4369, "year": 365.2425}
-_FULL = re.compile(r"\d{1,2}\D+[12]\d{3}|[12]\d{3}-\d\d-\d\d")
-_LONG = re.compile(
+DAYS = {"d": 1.0, "week": 7.0, "month": 30.4369, "year": YEAR_DAYS}
+_FULL = regex(r"\d{1,2}\D+[12]\d{3}|[12]\d{3}-\d\d-\d\d")
+_LONG = regex(
     r"\b(?:within|after|lasts?|lasted|runs? for|ran for|warranty(?: of|:)?|guarantee of|term of|period of|for|valid for"
     r"|probation(?:ary)? period of)(?: (?:a|the|another|exactly|full))? $"
 )
-_LONG_TAIL = re.compile(
+_LONG_TAIL = regex(
     r" (?:later|afterwards|after (?:the|that|this|its)|from (?:the|that|this|its)|of the date|of receipt)\b"
 )
-_UP_TO = re.compile(
+_UP_TO = regex(
     r"\b(?:expir\w+|end(?:s|ed)?|due|payable|no later than|by|until|came to an end|resum\w+|i\.e\.|on|till)\b"
 )
-_NO_TERM = re.compile(
+_NO_TERM = regex(
     r"\b(?:renew\w*|extend\w*|early|prematurely|terminated|although|but|instead|extension|cancel\w*|moved)\b"
 )
 

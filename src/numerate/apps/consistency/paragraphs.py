@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import itertools
 import math
-import re
 from bisect import bisect_left, bisect_right
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from numerate.apps.consistency.closed import blur_of
-from numerate.apps.consistency.quantities import Sentence
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.sentence_windows import SentenceGroup, sentence_groups
+from numerate.apps.consistency.sentences import TIMES, Sentence
 from numerate.apps.consistency.tally import tally_of_all
 from numerate.apps.consistency.traits import traits_of_numbers, traits_of_words
 
@@ -37,15 +36,14 @@ MOST_VALUES = 24
 """Paragraphs with more numbers are data."""
 MAX_LENGTH = 3_000
 MOST_BEFORE = 300
-_BREAK = re.compile(r"\n[ \t]*\n|\n[ \t]*(?:[-*•#]|\d+[.)]) ")
-_GOES_ON = re.compile(
+_BREAK = regex(r"\n[ \t]*\n|\n[ \t]*(?:[-*•#]|\d+[.)]) ")
+_GOES_ON = regex(
     r"(?:Taken together|Together|In all|In total|Altogether|All told|All in all|In sum|Added up|Combined"
     r"|(?:That|This|Which|It all|All this|All of this) (?:makes|gives|adds up|comes|amounts|brings))\b"
 )
 """Begins of a paragraph that goes on with the numbers of the one before."""
-_COUNTED = re.compile(r" (?:[a-z]+ )?(?:[a-z]{3,}s|people|men|women|children)\b")
-_GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+")
-_TIMES = ("year", "date", "clock", "ordinal")
+_COUNTED = regex(r" (?:[a-z]+ )?(?:[a-z]{3,}s|people|men|women|children)\b")
+_GROUPED = regex(r"\d{1,3}(?:,\d{3})+")
 
 
 class Paragraph:
@@ -103,7 +101,7 @@ class Paragraph:
             group = each.group
             if group in ("other", "ordinal") and self._counts(each, group):
                 each.group = group = "plain"
-            if group not in _TIMES:
+            if group not in TIMES:
                 found.append(each)
         return found
 
@@ -245,7 +243,7 @@ def slip_bits(said: Quantity, real: float) -> float:
 
 def is_explained(z: Quantity, others: Sequence[Quantity], *, means: bool = True) -> bool:
     """Whether a value is the sum, difference or (unless `means` is False) mean of some of the others of its kind."""
-    blur = blur_of(z)
+    blur = z.blur
     numbers = [each.value for each in others][:12]
     for count in range(2, min(len(numbers), 6) + 1):
         groups = (

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.paragraphs import slip_bits
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.told_rates import nouns_of
 
 if TYPE_CHECKING:
@@ -17,17 +18,16 @@ __all__ = ["MOST_PARTS", "are_listed", "complements", "is_one_noun", "may_be_sum
 
 MOST_PARTS = 8
 
-_OPEN = re.compile(
+_OPEN = regex(
     r"\b(?:includ\w*|among them|among others?|such as|notably|especially|mainly|mostly|for example"
     r"|e\.g|per|each|every|than|from"
     r"|(?<!-)(?<!came )(?<!went )(?<!picked )(?<!broke )(?<!set )(?<!signed )(?<!turned )(?<!held )(?:up|down)"
-    r"|rose|fell|grew|averag\w*|mean|median|respectively|versus|vs|against|compared|both|also|or"
-    r"|at least|up to|more|fewer|less|further|additional"
-    r"|twice|half|double|times|ago|since|aged|between|ranking|ranked|record|previous\w*|last (?:year"
-    r"|month|season|week)|earlier|year before|target|limit|capacity"
-    r"|worth|price|rate|score|planned|expected|forecast|budget(?:ed)?|if|would|could|overlap\w*)\b|%|[×±/]"
+    r"|rose|fell|grew|averag\w*|mean|median|respectively|versus|vs|against|compared|both|also|or|at least|up to|more"
+    r"|fewer|less|further|additional|twice|half|double|times|ago|since|aged|between|ranking|ranked|record|previous\w*"
+    r"|last (?:year|month|season|week)|earlier|year before|target|limit|capacity|worth|price|rate|score|planned"
+    r"|expected|forecast|budget(?:ed)?|if|would|could|overlap\w*)\b|%|[×±/]"
 )
-_OPEN_LEAD = re.compile(
+_OPEN_LEAD = regex(
     r"\b(?:includ\w*|among(?: them| others?)?|such as|notably|especially|mainly|mostly|e\.g|per|than"
     r"|from|averag\w*|at least|up to|against|compared)\b"
 )
@@ -57,10 +57,10 @@ _SETS = [
         "drug placebo", "intervention control", "passed failed", "there back", "outward return", "uphill downhill",
     )
 ]  # fmt: skip
-_BARE = re.compile(r" (?:of|in|on|for|at|from|to) (?!them\b|these\b|those\b|the\b)|[,;.]|$")
-_ITEM = re.compile(r"(?:,|\band) $")
-_BRACKETS = re.compile(r"\([^()]*\)")
-_LIST = re.compile(r",|\band\b|;|:|–|—|\bplus\b|\bwith\b|\+|\bwhile\b|\.|\bthen\b|\bfollowed by\b")
+_BARE = regex(r" (?:of|in|on|for|at|from|to) (?!them\b|these\b|those\b|the\b)|[,;.]|$")
+_ITEM = regex(r"(?:,|\band) $")
+_BRACKETS = regex(r"\([^()]*\)")
+_LIST = regex(r",|\band\b|;|:|–|—|\bplus\b|\bwith\b|\+|\bwhile\b|\.|\bthen\b|\bfollowed by\b")
 
 
 def of_one_unit(paragraph: Paragraph, z: Quantity) -> list[Quantity]:

@@ -6,18 +6,19 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain, written_like
-from numerate.apps.consistency.quantities import COUNT, MONEY, PERCENT, UNIT, one, slot
+from numerate.apps.consistency.patterns import regex
+from numerate.apps.consistency.slots import AMOUNT, COUNT, MONEY, PERCENT, UNIT, one, slot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.findings import Finding
 
 __all__ = ["share_findings"]
 
-_VALUE = COUNT + MONEY + UNIT
-_A, _B, _P = slot("a", _VALUE), slot("b", _VALUE), slot("p", PERCENT)
+_A, _B, _P = slot("a", AMOUNT), slot("b", AMOUNT), slot("p", PERCENT)
 _F = slot("f", COUNT)
 _THE = (
     r"(?:(?:the|a total of|an? (?:estimated|initial)|its|their|his|her|all|all the|these|those|our|a sample of"
@@ -29,8 +30,7 @@ _FEW = rf"(?: {_WORD}){{0,4}}?"
 _HEDGE = r"(?:(?:about|around|approximately|roughly|nearly|almost|just|only|some|exactly|a total of|i\.e\.,?|or) )*"
 _NAMED = (
     r"an? (?:[a-z-]+ ){0,3}?(?:rate|percentage|share|proportion|accuracy|average|efficiency|yield|turnout"
-    r"|incidence|prevalence"
-    r"|frequency|record|ratio|success)s? of"
+    r"|incidence|prevalence|frequency|record|ratio|success)s? of"
 )
 _LINK = (
     rf"(?: ?\((?:{_NAMED} )?|, (?:or|i\.e\.,?|that is,?|that was|which is|which was|equal to|equivalent to"
@@ -43,49 +43,45 @@ _PAIR = rf"(?<![/.-])(?<![\ue100-\uf8ff] in ){_A}(?P<counted>(?: (?!of |out )[a-
 _NOT_CI = r"(?! ?(?:ci\b|confidence|credible|level|interval))"
 _PATTERNS = [
     # The pair, then the share.
-    re.compile(rf"{_PAIR}(?P<far>{_NOUN}){_LINK}{_HEDGE}{_P}{_NOT_CI}{_END}"),
-    re.compile(rf"{_PAIR}(?P<far>{_NOUN}), {_HEDGE}{_P}{_NOT_CI}(?=[.;)]|$)"),
+    regex(rf"{_PAIR}(?P<far>{_NOUN}){_LINK}{_HEDGE}{_P}{_NOT_CI}{_END}"),
+    regex(rf"{_PAIR}(?P<far>{_NOUN}), {_HEDGE}{_P}{_NOT_CI}(?=[.;)]|$)"),
     # The share, then the pair.
-    re.compile(
+    regex(
         rf"{_P}{_NOT_CI}(?P<far>{_NOUN})(?: ?\((?:n ?= ?)?|: ?| [–—-] |, (?:or|with|i\.e\.,?"
         rf"|that is,?) ){_HEDGE}{_PAIR}{_END}"),
     # `Of 120 patients, 45 (37.5 %) ...`
-    re.compile(
+    regex(
         rf"\b(?:of|among|from|in) {_THE}{_B}(?P<far>{_NOUN}),? {_HEDGE}{_A}(?P<counted>{_FEW}) ?\({_P}{_NOT_CI}"
         r"(?=[);,])"),
-    re.compile(
+    regex(
         rf"\b(?:of|among|from) {_THE}{_B}(?P<far>{_NOUN}), {_HEDGE}{_P}{_NOT_CI} ?\((?:n ?= ?)?{_A}(?P<counted>"
         rf"{_FEW})[);,]"),
-    re.compile(
+    regex(
         rf"\b(?:of|among|from) {_THE}{_B}(?P<far>{_NOUN}), {_A}(?P<counted>{_FEW}), or {_HEDGE}{_P}{_NOT_CI}"
         rf"{_END}"),
     # `37.5 % of the 120 patients (45)`, `45 (37.5 %) of 120 patients`.
-    re.compile(
+    regex(
         rf"{_P}(?P<counted>) of {_THE}{_B}(?P<far>{_NOUN})(?: ?\((?:n ?= ?)?|, (?:or|that is,?|i\.e\.,?"
         rf"|which is) ){_HEDGE}{_A}(?=[),.;:]|$| [a-z])"),
-    re.compile(rf"{_A}(?P<counted>{_FEW})(?: \(|, or |, ){_P}(?:\)|,)? of {_THE}{_B}(?P<far>)(?= [a-z])"),
-    re.compile(rf"{_P} \({_A}(?P<counted>{_FEW})\) of {_THE}{_B}(?P<far>)(?=[ ,.;)]|$)"),
-    re.compile(
+    regex(rf"{_A}(?P<counted>{_FEW})(?: \(|, or |, ){_P}(?:\)|,)? of {_THE}{_B}(?P<far>)(?= [a-z])"),
+    regex(
 
             rf"{_P}(?P<counted>(?: [a-z]+)?) (?:of|on|off) (?:an? |the )?{_NOUN} ?{_B}(?P<far>{_FEW}) (?:is|was"
             r"|equals|makes|comes to|amounts to|=|gives|would be"
         rf"|are|were|means|will be|costs?) {_HEDGE}{_A}(?=[ .,;)]|$)"
     ),
-    re.compile(
+    regex(
         rf"\bon (?:an? |the )?{_NOUN} ?{_B}(?P<counted>) at {_P}(?P<far>{_NOUN})(?: for (?:one year|a year"
         rf"|{one(UNIT)}))? (?:is|was|comes to|amounts to|equals|=|are) {_HEDGE}{_A}(?=[ .,;)]|$)"),
-    re.compile(
-        rf"{_P}(?P<counted>) (?:off|discount),?{_NOUN} {_B}(?P<far>{_FEW}) (?:costs?|is|was|sells for|sold for"
-        rf"|drops to|goes for) (?:now |only |just )?{_A}(?=[ .,;)]|$)"),
     # `rose 6 %, or $60, from $1,000`
-    re.compile(
+    regex(
         rf"{_P}(?P<counted>)(?:, or |,? \(|, ){_HEDGE}{_A}(?:,|\))?(?P<far>) from (?:the |its |an? "
         rf"|[a-z-]+ ){{0,4}}?{_B}"),
-    re.compile(
+    regex(
         rf"{_A}(?P<counted>) (?:on|from) (?:[a-z]+ ){{0,2}}?(?:revenues?|sales|turnover)(?: of)? {_B}(?P<far>{_FEW}),"
         rf"? (?:for |giving |or |with )?an? (?:[a-z-]+ ){{0,2}}?margin of {_HEDGE}{_P}"),
     # Profit on revenue: `a margin of 12 %, with income of $30 million on revenue of $200 million`.
-    re.compile(
+    regex(
 
             rf"\bmargin (?:was|is|of|reached|came to) {_P}(?P<far>{_NOUN}),?(?: [a-z]+){{0,5}}? {_A}(?P<counted"
             rf">) (?:on|from) (?:[a-z]+ ){{0,2}}?(?:revenues?|sales|turnover)(?: of)? {_B}"
@@ -95,26 +91,26 @@ _FRACTION = (
     rf"(?:{_F}|(?P<half>\bhalf|a half|one half|a quarter|one quarter)|{slot('i', COUNT)} (?:in"
     rf"|out of) (?:every )?{slot('n', COUNT)})"
 )
-_FRACTIONS = re.compile(
+_FRACTIONS = regex(
     rf"{_FRACTION} of {_THE}{slot('b', COUNT + UNIT + MONEY)}(?P<far>{_NOUN})(?:, (?:or |that is,? "
     rf"|i\.e\.,? |which is |namely )?| \(){_HEDGE}{slot('a', COUNT + UNIT + MONEY)}"
     rf"(?=[),.;:]| (?:in all|in total|in number|altogether|of them|people|votes|persons)\b| [a-z]+[),.;])"
 )
-_OVER = re.compile(
+_OVER = regex(
     rf"{slot('a', COUNT)} (?:out of|of) {_THE}{slot('b', COUNT)} (?P<noun>[a-z]{{3,}}s|people|men|women"
     r"|children|patients)(?: [a-z]+)? (?:were|was|had|have|are|did|was|tested|survived|died|passed|failed"
     r"|said|agreed|voted|showed|reported)\b"
 )
-_MORE_OF_THEM = re.compile(
+_MORE_OF_THEM = regex(
     rf"{slot('b', COUNT)} (?P<noun>[a-z]{{3,}}s|people|men|women|children|staff)(?: [a-z'’-]+){{0,5}}, "
     rf"(?:(?:of whom|of which) )?{slot('a', COUNT)} of (?:them|whom|which)\b"
 )
-_WHOLE_PERCENT = re.compile(
+_WHOLE_PERCENT = regex(
     rf"{_P} of (?:the |these |our |their )?{slot('b', COUNT)} (?P<noun>pupils|students|patients|people"
     r"|respondents|participants|voters|members|children|men|women|subjects|employees|residents|households"
     r"|adults|users|customers|cases|samples)\b"
 )
-_OPEN = re.compile(
+_OPEN = regex(
     r"\b(?:instead|ahead|because|short|per|each|respectively|more|fewer|less|another|additional|than|years?|and|season|minutes?"
     r"|average of|aged|including|level|were|was|had|with|whose|when|who|which|while|but|first|last|ranked"
     r"|no\.|chapters?|episodes?|pages?|number|rose|fell|increase\w*|decrease\w*|up|down|growth)\b"
@@ -132,7 +128,7 @@ def share_findings(sentence: Sentence) -> Iterable[Finding]:
             for match in pattern.finditer(skeleton):
                 if _OPEN.search(match["counted"]) or _SWITCH.search(match["far"]):
                     continue
-                a, b, p = (sentence.get(match, name) for name in "abp")
+                a, b, p = sentence.slots(match, "abp")
                 if any(each.value != 1 for each in sentence.within(match[0]) if each.unit in ("year", "month")):
                     continue  # interest of several years
                 found = _share(sentence, a, b, p, " off " in match[0])
@@ -158,7 +154,7 @@ def share_findings(sentence: Sentence) -> Iterable[Finding]:
                 yield from _too_much(sentence, match)
 
 
-_SWITCH = re.compile(
+_SWITCH = regex(
     r"\b(?:rose|fell|increase\w*|decrease\w*|up|down|while|whereas|but|than|grew|gained|lost|interest"
     r"|yield\w*|mortgage|respectively|vs|versus|compared)\b"
 )
@@ -204,14 +200,14 @@ def _fits_another(sentence: Sentence, a: Quantity, b: Quantity, p: Quantity) -> 
 
 
 def _fraction(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
-    a, b = sentence.get(match, "a"), sentence.get(match, "b")
+    a, b = sentence.slots(match, "ab")
     if match["f"] is not None:
         given = sentence.get(match, "f")
         share, word, hedge = given.value, given.text, given.hedge
         if not 0 < share < 1 or not given.text[:1].isalpha():
             return
     elif match["i"] is not None:
-        one_, many = sentence.get(match, "i"), sentence.get(match, "n")
+        one_, many = sentence.slots(match, "in")
         if not 0 < one_.value < many.value <= 1000:
             return
         share, word, hedge = one_.value / many.value, f"{one_.text} in {many.text}", one_.hedge
@@ -245,7 +241,7 @@ def _fraction(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
 
 
 def _too_many(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
-    a, b = sentence.get(match, "a"), sentence.get(match, "b")
+    a, b = sentence.slots(match, "ab")
     if (
         a.value <= b.value
         or b.value < 2
@@ -260,7 +256,7 @@ def _too_many(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
 
 
 def _too_much(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
-    p, b = sentence.get(match, "p"), sentence.get(match, "b")
+    p, b = sentence.slots(match, "pb")
     if p.value <= 1.0001 or b.group == "year":
         return
     message = f"{p.text} of the {b.text} {match['noun']} are more than all of them."

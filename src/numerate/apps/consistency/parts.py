@@ -10,23 +10,24 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from numerate.apps.consistency.quantities import COUNT, DATED, MONEY, ORDINAL, UNIT, YEAR
+from numerate.apps.consistency.patterns import regex
+from numerate.apps.consistency.slots import AMOUNT, DATED, ORDINAL, YEAR
 from numerate.numerals.unit_factors import dimension_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
 
 __all__ = ["PartsAndTotal", "totals_of"]
 
-_NUMBER = COUNT + MONEY + UNIT
-_SLOT = re.compile("[\ue000-\ue009][\ue100-\uf8ff]")
+_SLOT = regex("[\ue000-\ue009][\ue100-\uf8ff]")
 _BESIDE = YEAR + DATED + ORDINAL
 _HEDGE = r"(?:(?:about|around|approximately|roughly|nearly|almost|just|only|some|exactly|over|a|an|the) )*"
 _NOUNS = r"(?: [a-z'’-]+){0,3}?"
 # Words before a total that the numbers before it add up to.
-_SUM_BEFORE = re.compile(
+_SUM_BEFORE = regex(
     r"\b(?:(?:for|with|or|making|giving|gives?|gave|to give|and|in|an?|the|is|was|to|which is|grand"
     r"|combined|overall|joint|reaching|brings?|brought|bringing|has|have|had|his|her|its|their|is) )*"
     rf"(?:(?:total|sum|aggregate|tally)(?:s|led|ed|ling|ing)?(?: [a-z]+){{0,3}}?(?: of| to| is| was| at| by|:|,)?"
@@ -35,67 +36,60 @@ _SUM_BEFORE = re.compile(
     r"|in total|all told|all"
     r"|(?:making|giving|gives|gave|makes|made(?! up)|bringing|brings|brought|lifting|taking|took|raising"
     r"|raised)(?: (?:it|him|her|them|us|up|the|his|its|their|an?))*(?: [a-z'’-]+){0,4}?(?: of| to)?"
-    r"|(?:to |and |he |she |they |which |has |have |had )(?:finish(?:ed)?|end(?:ed)?|close[d]?"
-    r"|complete[d]?|stand|stands|reach|reached|win|won|lose|lost)(?: up| the [a-z]+"
-    r"| [a-z]+ season)? (?:with|on|at)"
+    r"|(?:to |and |he |she |they |which |has |have |had )(?:finish(?:ed)?|end(?:ed)?|close[d]?|complete[d]?|stand"
+    r"|stands|reach|reached|win|won|lose|lost)(?: up| the [a-z]+| [a-z]+ season)? (?:with|on|at)"
     rf"|to (?:obtain|get|yield|produce|form|reach|give)|yielding|producing|obtaining),? {_HEDGE}$"
 )
 # Words behind a total.
-_SUM_BEHIND = re.compile(
+_SUM_BEHIND = regex(
     r"(?: [a-z'’-]+){0,3}? (?:(?:in all|in total|altogether|all told|all together|in sum|in aggregate)\b"
-    r"|(?:combined|overall|together)(?=[.,;)]|$))"
-    r"(?! (?:the|an?|with|by|they)\b)"
+    r"|(?:combined|overall|together)(?=[.,;)]|$))(?! (?:the|an?|with|by|they)\b)"
 )
 # What stands between a total and the parts behind it.
-_MADE_OF = re.compile(
+_MADE_OF = regex(
     rf"^{_NOUNS}(?: in (?:all|total))?(?: (?:in|of|for|at|on|from|were|was|are|is|have been"
     r"|had been)(?: [a-z-]+){1,4}?)?,?"
     r"(?P<how>:(?= )| \(| [–—-]|,? (?:which |that |who )?(?:(?:is|are|was|were|being) )?(?:(?:made|built|broken"
-    r"|split|divided|composed)(?: up| down)? (?:of|into|among|between|as)"
-    r"|consist(?:s|ed|ing)? of|compris(?:e|es|ed|ing)(?: of)?|composed of|namely|i\.e\.,?|that is,?"
-    r"|formed by|formed of|being|divided|split))"
+    r"|split|divided|composed)(?: up| down)? (?:of|into|among|between|as)|consist(?:s|ed|ing)? of|compris(?:e|es|ed"
+    r"|ing)(?: of)?|composed of|namely|i\.e\.,?|that is,?|formed by|formed of|being|divided|split))"
     rf"(?: (?:the|an?|into|of|as|follows:|its|up))* ?(?:[a-z'’-]+ ){{0,3}}?\(?$"
 )
-_UNCOUNTED = re.compile(r"(?:,|\band) an? [a-z]+")
-_IN_ALL = re.compile(rf"(?:^(?:in all|in total|altogether|overall),?|\ba total of) {_HEDGE}$")
-_PLURAL = re.compile(r"[a-z]{2,}s\b|\b(?:people|men|women|children)\b")
-_ITEM = re.compile(r"\b(?:including|and|with|plus|as well as|or) $|, $")
-_APPOSED = re.compile(r"^(?: [a-z'’-]+){1,5}?,(?: the)? $")
+_UNCOUNTED = regex(r"(?:,|\band) an? [a-z]+")
+_IN_ALL = regex(rf"(?:^(?:in all|in total|altogether|overall),?|\ba total of) {_HEDGE}$")
+_PLURAL = regex(r"[a-z]{2,}s\b|\b(?:people|men|women|children)\b")
+_ITEM = regex(r"\b(?:including|and|with|plus|as well as|or) $|, $")
+_APPOSED = regex(r"^(?: [a-z'’-]+){1,5}?,(?: the)? $")
 """`15 people, 9 women and 6 men`: only the words of the parts tell that they are all."""
-_REST = re.compile(r"\b(?:remaining|other|rest|remainder|others)(?: \(| being)? ?$")
+_REST = regex(r"\b(?:remaining|other|rest|remainder|others)(?: \(| being)? ?$")
 """The words before the part that completes the whole."""
-_NOT = re.compile(r"(?: [a-z]+)? (?:were|was|did|had|have|are|do|does|has) not(?=[.,;)]|$)")
-_UNNAMED = re.compile(
-    r"(?:,|\band\b|\bplus\b) (?:the|an?|his|her|its|their|several|many|some|others?|numerous|various)\b"
-)
+_NOT = regex(r"(?: [a-z]+)? (?:were|was|did|had|have|are|do|does|has) not(?=[.,;)]|$)")
+_UNNAMED = regex(r"(?:,|\band\b|\bplus\b) (?:the|an?|his|her|its|their|several|many|some|others?|numerous|various)\b")
 """A further part without a number: `and the mayor`."""
-_INCLUDES = re.compile(
+_INCLUDES = regex(
     rf"^{_NOUNS},? (?:which |that )?(?:covers?|covered|includ(?:es|ed|ing|e)|contain(?:s|ed|ing)?|paid for"
     r"|pays for|went on|goes on) (?:the |an? |some )?$"
 )
-_ALL = re.compile(r"; (?=together\b|all $)")
-_HAS = re.compile(
+_ALL = regex(r"; (?=together\b|all $)")
+_HAS = regex(
     r"\)(?: [a-z]+){0,2}? (?:has|have|had|totals?|makes?|made|counts?|numbers?|numbered|with"
     r"|holds?|compris(?:es?|ed)|totall?ed|consists? of|consisted of|came to|comes to|included) (?:a total of |its )?$"
 )
 """`the committee (6 men, 4 women) has 10 members`"""
-_OF_TOTAL = re.compile(
+_OF_TOTAL = regex(
     r"\b(?:of|among|out of|from) (?:(?:the|these|those|all|our|its|their|his|her|a total of|original|initial) )*$"
 )
-_JOIN = re.compile(
+_JOIN = regex(
     r"(?:,|;|\band\b|\bplus\b|\bwhile\b|\bwith\b|\+|\bas well as\b|\bin addition to\b|\badded to\b"
     r"|\bon top of\b|\bto the\b|\()"
 )
-_STOP = re.compile(
-    r"\b(?:of which|of whom|of them|of these|of it|of that|of this|including|includes?|included|than|compared"
-    r"|versus|vs|against|per|each|between|average|respectively|to|"
-    r"until|rose|fell|ranked|aged|out of|times|up|down|but|if|by|at least|more|another|further|additional"
-    r"|over|record)\b|\. "
+_STOP = regex(
+    r"\b(?:of which|of whom|of them|of these|of it|of that|of this|including|includes?|included|than|compared|versus|vs"
+    r"|against|per|each|between|average|respectively|to|until|rose|fell|ranked|aged|out of|times|up|down|but|if|by"
+    r"|at least|more|another|further|additional|over|record)\b|\. "
 )
-_STOP_LINK = re.compile(
-    r"\b(?:of which|of whom|of them|of these|including|includes?|included|than|compared|versus|vs|against"
-    r"|per|each|average|but|if|out of|"
-    r"while|whereas|career|season|ranked|ago|since|minutes?|aged|despite|before|rest"
+_STOP_LINK = regex(
+    r"\b(?:of which|of whom|of them|of these|including|includes?|included|than|compared|versus|vs|against|per|each"
+    r"|average|but|if|out of|while|whereas|career|season|ranked|ago|since|minutes?|aged|despite|before|rest"
     r"|(?<!last )(?<!this )(?<!that )year)\b|;|\. "
 )
 MAX_PARTS = 12
@@ -133,7 +127,7 @@ def totals_of(sentence: Sentence) -> Iterator[PartsAndTotal]:
     """All totals of a sentence with their parts.
 
     Example:
-        >>> from numerate.apps.consistency.quantities import Sentence
+        >>> from numerate.apps.consistency.sentences import Sentence
         >>> from numerate.reading import find
         >>> text = "He scored 14 in the first half and 17 in the second to finish with 33 points."
         >>> found = totals_of(Sentence(text, 0, find(text)))
@@ -145,7 +139,7 @@ def totals_of(sentence: Sentence) -> Iterator[PartsAndTotal]:
     kinds = "".join(match[0][0] for match in found)
     slots = _Slots([match.start() for match in found], [match.end() for match in found], kinds)
     for at, kind in enumerate(kinds):
-        if kind not in _NUMBER:
+        if kind not in AMOUNT:
             continue
         start, end = slots.starts[at], slots.ends[at]
         before = skeleton[slots.ends[at - 1] if at else 0 : start]
@@ -184,7 +178,7 @@ def _completed(sentence: Sentence, slots: _Slots, at: int, is_whole: bool) -> It
     for index in range(at + 1, len(slots.kinds)):
         if slots.kinds[index] in _BESIDE:
             continue
-        if slots.kinds[index] not in _NUMBER or not sentence.quantities[index].comparable(total):
+        if slots.kinds[index] not in AMOUNT or not sentence.quantities[index].comparable(total):
             return
         gap = skeleton[slots.ends[index - 1] : slots.starts[index]]
         if "." in gap or (parts and not _JOIN.search(gap)):
@@ -233,7 +227,7 @@ def _run(
         left, right = (last, index) if step > 0 else (index, last)
         gap = _SLOT.sub("", skeleton[slots.ends[left] : slots.starts[right]]).replace("i.e.", "ie")
         each = sentence.quantities[index]
-        if slots.kinds[index] not in _NUMBER or not (each.comparable(total) or _is_kin(each, total)):
+        if slots.kinds[index] not in AMOUNT or not (each.comparable(total) or _is_kin(each, total)):
             break
         if parts and (sentence.quantities[parts[-1]].unit is None) != (each.unit is None):
             break  # `two sons, who got 300 acres and 450 acres`
@@ -274,9 +268,9 @@ def _run(
     yield PartsAndTotal(total, quantities, words, named, head, how or ("before" if step < 0 else "behind"), certain)
 
 
-_OF_IT = re.compile(r" of (?:it|that|this|which|whom)\b")
-_FINISHED = re.compile(r"(?:to |and |he |she |they |which |has |have |had )(?:finish|end|close|complete)")
-_CONTAINER = re.compile(r"\b(?:in|over|across|from|on|at|of|for) (?:the|all|all the|his|her|its|their|these|those) $")
+_OF_IT = regex(r" of (?:it|that|this|which|whom)\b")
+_FINISHED = regex(r"(?:to |and |he |she |they |which |has |have |had )(?:finish|end|close|complete)")
+_CONTAINER = regex(r"\b(?:in|over|across|from|on|at|of|for) (?:the|all|all the|his|her|its|their|these|those) $")
 
 
 def _is_container(sentence: Sentence, quantity: Quantity) -> bool:

@@ -2,46 +2,35 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, rules
 from numerate.apps.consistency.changes import change_findings
-from numerate.apps.consistency.closed import closed_factor, closed_percent, closed_result
 from numerate.apps.consistency.closed_changes import closed_fraction, closed_growth, closed_taken, closed_times
+from numerate.apps.consistency.closed_percents import closed_factor, closed_percent, closed_result
 from numerate.apps.consistency.closed_totals import closed_part, closed_share
 from numerate.apps.consistency.listed_shares import listed_shares, shares_of_last
 from numerate.apps.consistency.loose_relations import loose_percent
 from numerate.apps.consistency.paragraph_changes import paragraph_changes
 from numerate.apps.consistency.paragraph_shares import paragraph_shares
 from numerate.apps.consistency.part_of_whole import share_findings
+from numerate.apps.consistency.patterns import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numerate.apps.consistency.paragraphs import Paragraph
-    from numerate.apps.consistency.quantities import Sentence
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.consistency.tally import Tally
     from numerate.apps.findings import Finding
 
 __all__ = ["Percents"]
 
 _FACTORS = (
-    "doubl",
-    "tripl",
-    "trebl",
-    "quadrupl",
-    "halv",
-    "fold",
-    "half",
-    "Half",
-    "quarter",
-    "twice",
-    "times",
-    "third",
+    "doubl", "tripl", "trebl", "quadrupl", "halv", "fold", "half", "Half", "quarter", "twice", "times", "third",
     "fifth",
-)
-_PART = re.compile(r" of (?:[a-z'’]+ ){0,3}\d| (?:in|out of) [a-z]+ of | of (?:them|whom|which)\b")
+)  # fmt: skip
+_PART = regex(r" of (?:[a-z'’]+ ){0,3}\d| (?:in|out of) [a-z]+ of | of (?:them|whom|which)\b")
 
 
 _CLOSED = (

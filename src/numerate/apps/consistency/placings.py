@@ -10,34 +10,23 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at
-from numerate.apps.consistency.quantities import COUNT, ORDINAL, UNIT, slot
+from numerate.apps.consistency.calendar_words import MONTHS
+from numerate.apps.consistency.patterns import regex
+from numerate.apps.consistency.slots import COUNT, ORDINAL, UNIT, slot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.findings import Finding
 
 __all__ = ["FASTER", "STANDINGS", "faster_ones", "periods", "standings"]
 
 FASTER = (
-    "further",
-    "farther",
-    "faster",
-    "ahead",
-    "quicker",
-    "better",
-    "higher",
-    "before ",
-    "in front",
-    "beaten by",
-    "beat her",
-    "beat him",
-    "eaten only by",
-    " more",
-    "er than",
-    "est",
-)
+    "further", "farther", "faster", "ahead", "quicker", "better", "higher", "before ", "in front", "beaten by",
+    "beat her", "beat him", "eaten only by", " more", "er than", "est",
+)  # fmt: skip
 STANDINGS = ("behind", "ahead of", "in front of", "trail", "clear of")
 _NAME = (
     r"(?:(?:the|his|her|their|fellow|defending|[a-z-]+) ){0,4}[A-ZÀ-Ý][\w’'.-]*(?: (?:[A-ZÀ-Ý][\w’'.-]*"
@@ -52,13 +41,8 @@ _BETTER = (
     r"(?:longer|larger|bigger|taller|older|deeper|heavier|more|richer|faster|ahead|quicker|better|higher|before"
     r"|in front|further|farther|stronger)"
 )
-_ONLY = re.compile(rf"\b(?:Only|Just|only|just) {_LIST} (?:{_DID}|have|has|[a-z]{{4,}})\b[^.;\d]{{0,25}}?\b{_BETTER}\b")
-_BEATEN = re.compile(
-    rf"\b(?:beaten|bettered|preceded|surpassed|outscored|topped|headed"
-    rf"|exceeded)(?:,? [a-z]+)? only by {_LIST}(?=[.;,]|$)"
-    rf"|,? (?:behind|after) (?:only )?(?P<list2>{_NAME} \([^)]*\)(?:, {_NAME})*,? and {_NAME})(?=[.;]|$)"
-)
-_COUNTED = re.compile(
+_ONLY = regex(rf"\b(?:Only|Just|only|just) {_LIST} (?:{_DID}|have|has|[a-z]{{4,}})\b[^.;\d]{{0,25}}?\b{_BETTER}\b")
+_COUNTED = regex(
     r"\b(?:[Oo]nly |[Jj]ust |[Tt]he )?(?P<n>(?i:one|two|three|four|five|six|seven|eight|nine|ten)) (?:other )?"
     r"(?P<who>rivals?|riders?|runners?|others?|swimmers?|skiers?|drivers?|boats?|crews?|teams?|athletes|men"
     r"|women|people"
@@ -67,11 +51,11 @@ _COUNTED = re.compile(
     rf"\b[^.;,\d]{{0,20}}?\b{_BETTER}\b"
 )
 _NUMBERS = {word: n for n, word in enumerate("one two three four five six seven eight nine ten".split(), 1)}  # noqa: SIM905
-_TIES = re.compile(
+_TIES = regex(
     r"\b(?:tie[ds]?|tying|equal|joint\w*|shared?|dead heat|disqualif\w+|relegat\w+|penalt\w+|overall|group|heat|stage"
     r"|age|category|class|junior|among|half|lap|start\w*|standings|qualif\w+|yesterday|last year|in \d{4})\b"
 )
-_PLACED = re.compile(
+_PLACED = regex(
     r"\b(?:finish\w*|came|come|plac\w+|crossed the line|took|takes|ended(?: up)?|rank\w*|was|is|were|are|in|home|for"
     rf"|meant|earned|settle\w*|claim\w*|lies|stands|stood|left)(?: (?:up|in|her|him|them|the|a|only|home|with"
     rf"|for|to))*"
@@ -91,7 +75,6 @@ def faster_ones(group: list[Sentence]) -> Iterator[Finding]:
             continue
         claims = [*_ONLY.finditer(text)] if "nly " in text or "ust " in text else []
         claims += _COUNTED.finditer(text)
-        claims += _BEATEN.finditer(text) if "nly by " in text or "behind " in text or "after " in text else ()
         if len(claims) != 1:
             continue
         claim = claims[0]
@@ -112,7 +95,7 @@ def faster_ones(group: list[Sentence]) -> Iterator[Finding]:
         part, match = placed[0]
         n = part.get(match, "n" if match["n"] else "m")
         names = claim.re.groupindex
-        listed = "" if "n" in names else claim["list"] or claim["list2" if "list2" in names else "list"]
+        listed = "" if "n" in names else claim["list"]
         count = _NUMBERS[claim["n"].lower()] if "n" in names else len(_items(listed))
         if not 2 <= n.value <= 15 or n.value == count + 1 or abs(n.value - count - 1) > 3:
             continue
@@ -128,16 +111,16 @@ def _items(listed: str) -> list[str]:
 
 _P, _Q = slot("p", COUNT + UNIT), slot("q", COUNT + UNIT)
 _HAS = r"(?:,? (?:who|which) (?:have|has|are on|is on|sit on|had)|,? (?:on|with|at|now on|has|have)| \()"
-_UNLIKE = re.compile(
+_UNLIKE = regex(
     r"\b(?:penalty|per|average|games? in hand|deducted|deduction|behind by|points? behind|demerit|strokes|each|last"
     r"|season's|more|fewer|percentage|in (?:the )?\d{4}|lowest|fault|faults)\b"
 )
-_BEHIND = re.compile(
+_BEHIND = regex(
     rf"\b(?:on|with|have|has|collected|\() ?{_P}(?: points| pts)?[^.;\ue000-\uf8ff]{{0,50}}?"
     rf"(?:{slot('n', ORDINAL)}[^.;\ue000-\uf8ff]{{0,30}}?)?\b(?P<side>behind|trail(?:ing|s)?|ahead of|in front of"
     rf"|clear of|lead(?:s|ing)?) (?:[\w’'.-]+ ){{0,4}}?[\w’'.-]+?{_HAS} ?{_Q}(?P<tail>[^\ue000-\uf8ff]{{0,20}})"
 )
-_PLACE_BEHIND = re.compile(
+_PLACE_BEHIND = regex(
     rf"{slot('n', ORDINAL)}[^.;\ue000-\uf8ff]{{0,30}}?\b(?:on|with|\() ?{_P}(?: points"
     rf"| pts)?[^.;\ue000-\uf8ff]{{0,20}}?"
     rf"\b(?P<side>behind|ahead of"
@@ -151,7 +134,7 @@ def standings(sentence: Sentence) -> Iterator[Finding]:
     if _UNLIKE.search(words):
         return
     for match in (*_BEHIND.finditer(words), *_PLACE_BEHIND.finditer(words)):
-        p, q = sentence.get(match, "p"), sentence.get(match, "q")
+        p, q = sentence.slots(match, "pq")
         if "points" not in match[0] + match["tail"] and " pts" not in match[0] + match["tail"]:
             continue
         if re.match(r" (?:games|matches|wins|goals|minutes|rounds|seconds|years|laps|percent)", match["tail"]):
@@ -171,8 +154,7 @@ _MONTH = (
     r"(?P<{0}>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:t(?:ember)?)?"
     r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
 )
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_PERIOD = re.compile(
+_PERIOD = regex(
     r"\b(?:(?P<n>first|second|third|fourth|last|1st|2nd|3rd|4th) (?P<what>quarter|half)|q(?P<q>[1-4])|h(?P<h>[12]))\b"
     r"(?: of (?:the (?:calendar )?year|\d{4}|the year)| \d{4})?(?:,? \(| ?,? (?:from|between|i\.e\.|that is)|,|:) ?"
     rf"{_MONTH.format('a')}(?: \d{{4}})? ?(?:to|until|through|till|and|–|—|-) ?{_MONTH.format('b')}\b"
@@ -181,24 +163,18 @@ _PLACES = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "f
 
 
 def periods(group: list[Sentence], text: str) -> Iterator[Finding]:
-    """Quarters and halves of another number of months, or not those of a calendar year that the text names."""
+    """Quarters and halves that are not those of a calendar year that the text names."""
     told: list[tuple[Quantity, int, int, int]] = []
     for sentence in group:
         for match in _PERIOD.finditer(sentence.text.lower()):
             length = 3 if match["q"] or match["what"] == "quarter" else 6
             count = 12 // length
             place = int(match["q"] or match["h"] or 0) or _PLACES.get(match["n"], count)
-            begin, end = (_MONTHS.index(match[name][:3]) for name in "ab")
+            begin, end = (MONTHS.index(match[name][:3]) for name in "ab")
             at = sentence.offset + match.start()
             number = next((each for each in sentence.quantities if at - 1 <= each.start <= at + 8), None)
-            if place > count or number is None:
-                continue
-            if (end - begin) % 12 + 1 != length:
-                if abs((end - begin) % 12 + 1 - length) < 3 and "and" not in match[0]:
-                    message = f"From {match['a']} to {match['b']} are {(end - begin) % 12 + 1} months, not {length}."
-                    yield finding_at("ordinal", number, message, probability=0.85)
-                continue
-            told.append((number, place, begin, length))
+            if place <= count and number is not None and (end - begin) % 12 + 1 == length:
+                told.append((number, place, begin, length))
     if not told:
         return
     low = text.lower()

@@ -9,8 +9,9 @@ from numerate.apps.consistency.base import Rule, plain, rules
 from numerate.apps.consistency.closed_counts import closed_product
 from numerate.apps.consistency.counted_products import counted_products
 from numerate.apps.consistency.paragraph_rates import paragraph_rates
-from numerate.apps.consistency.quantities import COUNT, MONEY, UNIT, one, slot
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.sized_products import found, sized
+from numerate.apps.consistency.slots import AMOUNT, COUNT, MONEY, UNIT, one, slot
 from numerate.apps.consistency.unit_products import rate_conversions, told_areas, unit_products
 from numerate.numerals.unit_factors import converted, measure_of
 from numerate.numerals.unit_tables import UNITS
@@ -19,80 +20,79 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from numerate.apps.consistency.paragraphs import Paragraph
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.consistency.tally import Tally
     from numerate.apps.findings import Finding
 
 __all__ = ["Products"]
 
-_VALUE = COUNT + MONEY + UNIT
 _GAP = r"(?:[^.;\ue000-\uf8ff]|(?<=i)\.(?=e)|(?<=\.e)\.)"
 _WORDS = r"(?: [a-z'’-]+){0,4}?"
 _TIMES = r"(?: each| apiece| per [a-z]+| a piece| an? [a-z]+|/[a-z]+)"
-_EACH = re.compile(
+_EACH = regex(
     rf"{slot('n', COUNT)}(?P<thing>{_WORDS}),? (?:at|for|@|priced at|costing|worth|each costing|sold at"
     rf"|bought at|of) (?:only |just )?{slot('x', MONEY)}{_TIMES}"
     rf"(?P<gap>{_GAP}{{0,50}}?){slot('t', MONEY)}(?!{_TIMES})"
 )
-_SUM_CUE = re.compile(
-    r"\b(?:total\w*|in all|altogether|makes?|making|comes? to|came to|cost|costs|is|was|paid|pays?|="
-    r"|earn\w*|spend\w*|amount\w*|or|i\.e\b|that is|giving|gives|for|sum|bill|spent|spends?|received?|course|logged"
-    r"|worked|covered|covers"
-    r"|produced?|produces|saved|saves|used?|uses|consumed?|made|complet\w+|walk\w*|drove|ran|cycled|read)\b|="
+_SUM_CUE = regex(
+    r"\b(?:total\w*|in all|altogether|makes?|making|comes? to|came to|cost|costs|is|was|paid|pays?|=|earn\w*|spend\w*"
+    r"|amount\w*|or|i\.e\b|that is|giving|gives|for|sum|bill|spent|spends?|received?|course|logged|worked|covered"
+    r"|covers|produced?|produces|saved|saves|used?|uses|consumed?|made|complet\w+|walk\w*|drove|ran|cycled|read)\b|="
     r"|^, $|^: $|^ \($"
 )
-_MORE = re.compile(
+_MORE = regex(
     r"\b(?:including|includes|plus|shipping|tax|vat|discount|after|before|delivery|fee|and|tip|with|left"
     r"|of which|than|bonus|already|against|budget|having|per|each|net|first|last|sold)\b"
 )
-_PER = re.compile(
-    rf"{slot('x', _VALUE)}(?P<thing>(?: [a-z'’-]+){{0,2}}?)(?: (?:per|an?|each|every) "
+_PER = regex(
+    rf"{slot('x', AMOUNT)}(?P<thing>(?: [a-z'’-]+){{0,2}}?)(?: (?:per|an?|each|every) "
     r"|/)(?P<per>[a-z]+)(?: [a-z]+){0,2}? (?:for|over|during|times|x|×"
     rf"|in) {slot('n', UNIT + COUNT)}(?P<noun>(?: [a-z]+)?)"
-    rf"(?P<gap>{_GAP}{{0,45}}?){slot('t', _VALUE)}"
+    rf"(?P<gap>{_GAP}{{0,45}}?){slot('t', AMOUNT)}"
 )
-_GROUPS = re.compile(
+_GROUPS = regex(
     rf"{slot('n', COUNT)}(?: equal| full| whole| monthly| weekly| annual| daily| yearly"
-    rf"| quarterly)* (?P<thing>[a-z-]+s) of {slot('m', _VALUE)}(?P<item> (?!ma"
+    rf"| quarterly)* (?P<thing>[a-z-]+s) of {slot('m', AMOUNT)}(?P<item> (?!ma"
     r"k|giv|hold|contain|or |that )[a-z]+"
-    rf")?(?: each)?(?P<gap>{_GAP}{{0,30}}?){slot('t', _VALUE)}(?P<noun> (?!in |al)[a-z]+)?"
+    rf")?(?: each)?(?P<gap>{_GAP}{{0,30}}?){slot('t', AMOUNT)}(?P<noun> (?!in |al)[a-z]+)?"
     r"(?P<tail>(?: [a-z]+)?(?: in all| in total| altogether| all told))?"
 )
-_PLURAL_OF = re.compile(rf"s of {one(_VALUE)}")
+_PLURAL_OF = regex(rf"s of {one(AMOUNT)}")
 """What all groups have; a look for it is cheap."""
-_INTO = re.compile(
+_INTO = regex(
     rf"{slot('t', COUNT)}(?P<thing>{_WORDS})(?P<gap>{_GAP}{{0,60}}?)\b(?:into|in"
     rf"|as) {slot('n', COUNT)}(?: equal| different)? (?P<what>groups|teams|classes|batches|boxes|packs|rows"
     r"|sets|bags|lots|crates|packets|sections|parts|piles|arms|bundles|cages|squads|teams"
     rf"|tables) of {slot('m', COUNT)}(?! ?(?:to|or|-|–))"
 )
-_BY = re.compile(
+_BY = regex(
     rf"{slot('a', UNIT)} ?(?:by|x|×|wide by|long by|long and) ?{slot('b', UNIT)}(?: ?(?:by|x"
     rf"|×) ?{slot('c', UNIT)})?(?P<gap>{_GAP}{{0,50}}?){slot('t', UNIT)}"
 )
-_BOX = re.compile(
+_BOX = regex(
     rf"{slot('a', UNIT)} (?:long|wide|broad|in length|in width),? (?:by |and )?{slot('b', UNIT)} (?:wide|broad"
     rf"|long|deep"
     rf"|high|in width|in length)(?:,? (?:by |and )?{slot('c', UNIT)} (?:deep|high|tall|thick|in (?:height"
     rf"|depth)))?(?P<gap>{_GAP}{{0,50}}?){slot('t', UNIT)}"
 )
 _IN = (
-    rf"{slot('x', _VALUE)}(?P<thing>{_WORDS}) (?:in|for|over|during|across|within|on) (?:only |just |the |his "
+    rf"{slot('x', AMOUNT)}(?P<thing>{_WORDS}) (?:in|for|over|during|across|within|on) (?:only |just |the |his "
     rf"|her |its |their |a total of |all |an? )*{slot('y', UNIT + COUNT)}(?P<noun>(?: [a-z]+)?)(?P<rest>(?: [a-"
     r"z]+){0,2}?)"
 )
-_Z = slot("z", _VALUE)
-_UNIT_OF_Z = re.compile(r"(?: [a-z]+){0,2}?(?: per | an? |/| each )([a-z]+)")
-_RATE = re.compile(rf"{_IN}(?P<gap>,? ?{_GAP}{{0,45}}?){_Z}")
-_RATE_BEFORE = re.compile(
+_Z = slot("z", AMOUNT)
+_UNIT_OF_Z = regex(r"(?: [a-z]+){0,2}?(?: per | an? |/| each )([a-z]+)")
+_RATE = regex(rf"{_IN}(?P<gap>,? ?{_GAP}{{0,45}}?){_Z}")
+_RATE_BEFORE = regex(
     rf"(?P<gap>\b(?:averag\w+|speed|rate|pace|mean)(?: [a-z]+){{0,2}} (?:of )?){_Z}(?P<far>{_GAP}{{0,40}}?){_IN}"
 )
 _RATE_WORDS = (" per ", " a ", " an ", "/", " each ", "averag", "speed", "that is")
-_RATE_CUE = re.compile(
+_RATE_CUE = regex(
     r"\b(?:averag\w*|mean|or|i\.e\b|that is|rate of|speed of|pace of|which is|equal to|equivalent to|that’s"
     r"|that's|giving|working out at)\b|\($|=|^(?: [a-z]+)? (?:are|is|makes?|equals?) $"
 )
-_PEAK = re.compile(
+_PEAK = regex(
     r"\b(?:top|max\w*|peak|min\w*|record|limit|up to|high|low|fastest|best|above|below|than|against"
     r"|previous|over|while|but|and then|rested|tips?)\b"
 )
@@ -154,7 +154,7 @@ class Products(Rule):
 
 
 def _priced(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
-    n, x, t = (sentence.get(match, name) for name in "nxt")
+    n, x, t = sentence.slots(match, "nxt")
     tail = sentence.skeleton[match.end() : match.end() + 40]
     if (
         not x.comparable(t)
@@ -185,7 +185,7 @@ def _is_per(per: str, quantity: Quantity, noun: str) -> bool:
 
 
 def _per(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
-    x, n, t = (sentence.get(match, name) for name in "xnt")
+    x, n, t = sentence.slots(match, "xnt")
     if not _is_per(match["per"], n, match["noun"]) or not (x.comparable(t) and x.group == t.group):
         return
     tail = sentence.skeleton[match.end() : match.end() + 40]
@@ -195,7 +195,7 @@ def _per(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
 
 
 def _grouped(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
-    n, m, t = (sentence.get(match, name) for name in "nmt")
+    n, m, t = sentence.slots(match, "nmt")
     sizes = converted(1.0, m.unit, t.unit) if m.unit and t.unit and m.unit != t.unit else ()
     scale = 1.0 if m.comparable(t) else sizes[0] if len(sizes) == 1 else None
     cue = match["tail"] is not None or re.search(
@@ -220,7 +220,7 @@ def _grouped(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
 
 
 def _divided(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
-    n, m, t = (sentence.get(match, name) for name in "nmt")
+    n, m, t = sentence.slots(match, "nmt")
     if not re.search(
         r"\b(?:divid|split|separat|sort|pack|group|assign|arrang|distribut|randomi|allocat|organi)",
         match["thing"] + match["gap"],
@@ -237,7 +237,7 @@ def _divided(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
 
 
 def _rated(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
-    x, y, z = (sentence.get(match, name) for name in "xyz")
+    x, y, z = sentence.slots(match, "xyz")
     gap = match["gap"]
     if (
         y.value <= 0

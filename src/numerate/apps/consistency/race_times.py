@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.gates import group_gate
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.sentence_windows import sentence_groups
 from numerate.apps.consistency.traits import CLOCK, stems
 from numerate.apps.findings import Finding
@@ -13,13 +14,11 @@ from numerate.apps.findings import Finding
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numerate.apps.consistency.quantities import Sentence
+    from numerate.apps.consistency.sentences import Sentence
 
 __all__ = ["race_times"]
 
-_TIME = re.compile(
-    r"(?<![\d:.,–-])(?:(?P<h>\d{1,2}):)?(?P<m>\d{1,2}):(?P<s>\d{2}(?:\.\d{1,3})?)(?![\d:]|\.\d| ?[ap]\.?m\b)"
-)
+_TIME = regex(r"(?<![\d:.,–-])(?:(?P<h>\d{1,2}):)?(?P<m>\d{1,2}):(?P<s>\d{2}(?:\.\d{1,3})?)(?![\d:]|\.\d| ?[ap]\.?m\b)")
 _SIDE = (
     r"(?:ahead|behind|clear|faster|slower|quicker|off|adrift|back|outside|inside|in front|short|better|down|earlier"
     r"|later|apart|under|over|shy|after|before)"
@@ -28,7 +27,7 @@ _VALUE = (
     r"(?:(?P<min{0}>\d{{1,2}}|one|two|three) min(?:utes?"
     r"|s)?\.?,? (?:and )?)?(?P<sec{0}>\d{{1,3}}(?:\.\d{{1,3}})?) ?(?:sec(?:ond)?s?|s)\b"
 )
-_CLAIM = re.compile(
+_CLAIM = regex(
     _VALUE.format(1) + rf"(?: [a-z]+)?,? {_SIDE}\b"
     r"|\b(?:gap|margin|lead|difference|advantage|deficit|cushion)\b[^.;\d]{0,40}? (?:of|was|is|came to"
     r"|stood at|just|only) "
@@ -41,15 +40,14 @@ _CLAIM = re.compile(
     + _VALUE.format(3)
     + r" (?:gap|lead|margin|advantage|difference|improvement|cushion)\b"
 )
-_OPEN = re.compile(
+_OPEN = regex(
     r"\b(?:penalt\w+|split|average|pace|lap times|per|each|bonus|respectively|local time|about|around|roughly|almost"
     r"|nearly|some|more than|less than|within|first half|halfway|leg|legs|at the (?:start|turn|bell))\b",
     re.IGNORECASE,
 )
-_ANOTHER = re.compile(
-    r"^ (?:of )?(?:them|both|the (?:two|pair|others?|duo))\b|\b(?:record|best|standard|mark|qualif\w+|limit"
-    r"|cut|leaders?|winner|pace|target|podium|medals?|bronze"
-    r"|gold|silver)\b"
+_ANOTHER = regex(
+    r"^ (?:of )?(?:them|both|the (?:two|pair|others?|duo))\b|\b(?:record|best|standard|mark|qualif\w+|limit|cut"
+    r"|leaders?|winner|pace|target|podium|medals?|bronze|gold|silver)\b"
 )
 """Behind a lead, something else than the two times that it is taken from."""
 _WORDS = {"one": 1, "two": 2, "three": 3}

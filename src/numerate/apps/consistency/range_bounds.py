@@ -2,52 +2,51 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at
-from numerate.apps.consistency.quantities import COUNT, MONEY, PERCENT, UNIT, slot
+from numerate.apps.consistency.patterns import regex
+from numerate.apps.consistency.slots import COUNT, PERCENT, UNIT, VALUE, slot
+from numerate.apps.consistency.wrong import wrong_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.findings import Finding
 
 __all__ = ["BOUND_WORDS", "centre_outside", "descending", "impossible_values"]
 
-_VALUE = COUNT + MONEY + UNIT + PERCENT
-_A, _B, _X = slot("a", _VALUE), slot("b", _VALUE), slot("x", _VALUE)
+_A, _B, _X = slot("a", VALUE), slot("b", VALUE), slot("x", VALUE)
 BOUND_WORDS = (
     "p-value", "P-value", "robability", "orrelation", "ensitivity", "pecificity", "ccuracy", "urnout", "umidity",
     "urity",    " rate ", "aturation", "lood pressure", " BP ", " pH ", "arket share", "R²", "AUC",
 )  # fmt: skip
 _IS = r"(?: (?:of|is|was|were|are|reached|at|=)|:| ?=)+ (?:only |just |about |a |an )?"
-_UNIT_INTERVAL = re.compile(
+_UNIT_INTERVAL = regex(
     rf"(?:\b(?:p-values?|probability|correlation(?: coefficient)?|auc|area under the curve)|\br²)(?: \([a-zρ]+\))?{_IS}"
     rf"{slot('q', COUNT + PERCENT)}(?![a-z%/×]| ?(?:to|in|out of) )"
 )
-_WHOLE = re.compile(
+_WHOLE = regex(
     r"\b(?:sensitivity|specificity|accuracy|turnout|humidity|purity|(?:success|survival|response|pass|literacy|vaccination"
     r"|mortality|completion|detection|approval|graduation|retention|dropout|fatality) rate|(?:oxygen )?saturation"
     rf"|market share)(?: (?:in|for|of|at) [a-z ]{{1,24}}?)?{_IS}{slot('q', PERCENT)}"
 )
-_PRESSURE = re.compile(
+_PRESSURE = regex(
     rf"\b(?:blood pressure|bp)(?: [a-z]+){{0,3}}?{_IS}{slot('a', COUNT + UNIT)} ?/ ?{slot('b', COUNT + UNIT)}"
 )
-_ACID = re.compile(
-    rf"\bph(?: value)?(?: (?:of|is|was)|:| ?=)? {slot('q', COUNT)}(?= ?[.,;)]|$| (?:and|at|for|with|in)\b)"
-)
+_ACID = regex(rf"\bph(?: value)?(?: (?:of|is|was)|:| ?=)? {slot('q', COUNT)}(?= ?[.,;)]|$| (?:and|at|for|with|in)\b)")
 _RANGE = rf"{_A}(?: ?(?:–|—|-) ?| to | and ){_B}"
 _MEAN = r"\b(?:mean|median|averag(?:e|es|ed|ing)|mode)(?: [a-z]+){0,3}?(?: (?:of|was|is|at|being)|:| ?=)? "
 _CENTRES = (
-    re.compile(
+    regex(
         rf"(?:\bfrom |\bbetween |\baged |\bages |\b[a-z]+ of |\(|: "
         rf"|\b[a-z]+ ){_RANGE}[^.;\ue000-\uf8ff]{{0,30}}?{_MEAN}{_X}"
     ),
-    re.compile(rf"{_MEAN}{_X}(?: [a-z]+){{0,3}}? ?(?:\(|,|;|with|and)[^.;\ue000-\uf8ff]{{0,25}}?{_RANGE}"),
+    regex(rf"{_MEAN}{_X}(?: [a-z]+){{0,3}}? ?(?:\(|,|;|with|and)[^.;\ue000-\uf8ff]{{0,25}}?{_RANGE}"),
 )
-_NOT_CENTRE = re.compile(
+_NOT_CENTRE = regex(
     r"\b(?:than|compared|versus|vs|national|annual|increase\w*|decrease\w*|rose|fell|respectively|while|but|per|previous\w*"
     r"|season|career|total|each|ratio|difference|difference between|ci|confidence|sd|change|score of|won|lost)\b|±"
 )
@@ -55,8 +54,8 @@ _PLURALS = (
     r"(?:humidit(?:y|ies)|temperatures?|voltages?|speeds|pressures?|frequenc(?:y|ies)|wavelengths?|concentrations?|levels"
     r"|depths|altitudes|heights|weights|lengths|distances|sizes|ages|prices|doses|currents|powers|capacities|diameters|widths|volumes|angles|durations|sizes|weights)"
 )
-_DESCENDING = re.compile(rf"\b{_PLURALS} (?:of|from|between|in the range of) {_A}(?: to | and | ?[–—-] ?){_B}")
-_FALLING = re.compile(
+_DESCENDING = regex(rf"\b{_PLURALS} (?:of|from|between|in the range of) {_A}(?: to | and | ?[–—-] ?){_B}")
+_FALLING = regex(
     r"\b(?:reverse|descend\w*|down|fell|falls?|falling|drop\w*|cool\w*|declin\w*|decreas\w*|reduc\w*|low\w*|cut|respectively"
     r"|versus|vs|sank|slow\w*|shr[aiu]nk\w*|lost|loss|chang\w*|went|brought|between the)\b"
 )
@@ -79,7 +78,7 @@ def impossible_values(sentence: Sentence) -> Iterator[Finding]:
         if not q.hedge and 15 <= q.value < 150:
             yield finding_at("range", q, f"A pH of {q.text} is outside of 0 to 14.", probability=0.88)
     for match in _PRESSURE.finditer(skeleton):
-        a, b = sentence.get(match, "a"), sentence.get(match, "b")
+        a, b = sentence.slots(match, "ab")
         if 30 <= a.value < b.value <= 260:
             message = f"The systolic pressure {a.text} is less than the diastolic, {b.text}."
             yield finding_at("range", a, message, others=[b], probability=0.9)
@@ -92,7 +91,7 @@ def centre_outside(sentence: Sentence) -> Iterator[Finding]:
         return
     for pattern in _CENTRES:
         for match in pattern.finditer(skeleton):
-            a, b, x = (sentence.get(match, name) for name in "abx")
+            a, b, x = sentence.slots(match, "abx")
             if not (_alike(a, x) and _alike(b, x)) or a.value >= b.value or x.hedge in ("over", "under"):
                 continue
             if " and " in match[0] and "between" not in match[0] and "from" not in match[0] and _is_and(sentence, a, b):
@@ -108,7 +107,7 @@ def centre_outside(sentence: Sentence) -> Iterator[Finding]:
             return
 
 
-_GOES_ON = re.compile(r" ?(?:to|–|—|-|and) ?[\ue000-\ue009]")
+_GOES_ON = regex(r" ?(?:to|–|—|-|and) ?[\ue000-\ue009]")
 
 
 def _is_and(sentence: Sentence, a: Quantity, b: Quantity) -> bool:
@@ -126,8 +125,7 @@ def descending(sentence: Sentence) -> Iterator[Finding]:
     """`humidities of 90 % to 20 %`: a range of a quantity with its ends exchanged."""
     skeleton = sentence.skeleton
     for match in _DESCENDING.finditer(skeleton):
-        a, b = sentence.get(match, "a"), sentence.get(match, "b")
+        a, b = sentence.slots(match, "ab")
         if not _alike(a, b) or not a.value > 1.2 * b.value > 0 or _FALLING.search(skeleton) or a.hedge or b.hedge:
             continue
-        message = f"The range begins with {a.text}, which is more than its end {b.text}."
-        yield finding_at("range", a, message, others=[b], probability=0.87)
+        yield wrong_order(a, b, 0.87)

@@ -11,59 +11,58 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at
 from numerate.apps.consistency.gates import group_gate, sentence_gate
-from numerate.apps.consistency.quantities import COUNT, MONEY, PERCENT, UNIT, slot
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.sentence_windows import sentence_groups
+from numerate.apps.consistency.slots import MONEY, NO_NUMBER, UNIT, VALUE, slot
 from numerate.apps.consistency.traits import VALUES, stems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.findings import Finding
 
 __all__ = ["range_claims"]
 
-_VALUE = COUNT + MONEY + UNIT + PERCENT
-_A, _B, _X = slot("a", _VALUE), slot("b", _VALUE), slot("x", _VALUE)
-_NO_NUMBER = r"[^.;\ue000-\uf8ff]"
+_A, _B, _X = slot("a", VALUE), slot("b", VALUE), slot("x", VALUE)
 _KIND = (
     r"(?:normal|reference|target|therapeutic|recommended|permitted|acceptable|allowed|safe|usual|specified|required"
     r"|optimal|desired|ref\.?|specification|spec|tolerance|approved)"
 )
-_HAS_RANGE = re.compile(
-    rf"{_X}(?P<gap>{_NO_NUMBER}{{0,40}}?)(?:\(|\[|, |against |for |with )(?:the |an? )?{_KIND}"
+_HAS_RANGE = regex(
+    rf"{_X}(?P<gap>{NO_NUMBER}{{0,40}}?)(?:\(|\[|, |against |for |with )(?:the |an? )?{_KIND}"
     rf"(?: (?:range|interval|values?|limits?|band|window|level))?(?: (?:is|was|of|from|between)|:|,)* ?"
-    rf"{_A} ?(?:–|—|-|to|and) ?{_B}(?P<tail>[)\]]?{_NO_NUMBER}{{0,60}})"
+    rf"{_A} ?(?:–|—|-|to|and) ?{_B}(?P<tail>[)\]]?{NO_NUMBER}{{0,60}})"
 )
-_ABOVE = re.compile(
-    r"\b(?:above|over|exceed\w*|higher than|too high|elevated|raised|beyond) ?(?:the |its |this )?(?:upper "
-    r"|top |normal )?"
-    r"(?:limit|range|end|bound|level|norm|interval|maximum)?\b|\bhigh\b"
+_ABOVE = regex(
+    r"\b(?:above|over|exceed\w*|higher than|too high|elevated|raised|beyond) ?(?:the |its |this )?(?:upper |top "
+    r"|normal )?(?:limit|range|end|bound|level|norm|interval|maximum)?\b|\bhigh\b"
 )
-_BELOW = re.compile(
+_BELOW = regex(
     r"\b(?:below|under|lower than|too low|short of|beneath) ?(?:the |its |this )?(?:lower |normal )?"
     r"(?:limit|range|end|bound|level|norm|interval|minimum)?\b|\blow\b|\bdeficient\b"
 )
-_WITHIN = re.compile(r"\b(?:within|normal|in range|unremarkable|inside|in the range|fine|acceptable|in spec)\b")
-_NO = re.compile(
+_WITHIN = regex(r"\b(?:within|normal|in range|unremarkable|inside|in the range|fine|acceptable|in spec)\b")
+_NO = regex(
     r"\b(?:not|no longer|neither|never|without|if|unless|last|previous\w*|was|earlier|before|from|high end|low end"
     r"|high side|low side|high-normal|low-normal|borderline|just|upper half|lower half|rule out|ruled|risk"
     r"|half|than)\b|n't\b"
 )
-_RANGE = re.compile(
+_RANGE = regex(
     rf"\b(?:from|between|range of|range is|range was|range:) (?P<f>){_A} ?(?:–|—|-|to|and) ?{_B}"
     rf"|{slot('c', MONEY + UNIT)}"
     rf" ?(?:–|—|-|to) ?{slot('e', MONEY + UNIT)}"
 )
-_MIDDLE = re.compile(
+_MIDDLE = regex(
     r"\b(?:mid-?points?|(?:exact |very )?(?:middle|centre|center) of (?:the|that|this|its) (?:range|interval"
     r"|band|guidance"
     rf"|corridor)|mid-range)\b(?: (?:of|in) (?:the|that|this|its|our|their)(?: [a-z-]+){{1,3}}?)?"
     rf"(?:,| \(| (?:is|was|of|at|being|would be|lies at|sits at|stands at|now|therefore|thus|i\.e\.))*(?: ?a)? ?{_X}"
-    rf"|{slot('y', _VALUE)},? (?:\()?(?:the|which is the|i\.e\. the|exactly the|being the) (?:mid-?point"
+    rf"|{slot('y', VALUE)},? (?:\()?(?:the|which is the|i\.e\. the|exactly the|being the) (?:mid-?point"
     rf"|middle of (?:the|that|this) range)\b"
 )
-_MOVED = re.compile(r"\b(?:raised|lifted|previous\w*|old|cut|lowered|narrowed|earlier|prior|instead|rais\w+|before)\b")
+_MOVED = regex(r"\b(?:raised|lifted|previous\w*|old|cut|lowered|narrowed|earlier|prior|instead|rais\w+|before)\b")
 
 
 def range_claims(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
@@ -94,7 +93,7 @@ def _all_middles(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
 )
 def _verdicts(sentence: Sentence) -> Iterator[Finding]:
     for match in _HAS_RANGE.finditer(sentence.skeleton):
-        a, b, x = (sentence.get(match, name) for name in "abx")
+        a, b, x = sentence.slots(match, "abx")
         tail = re.split(r"\b(?:and|but|so|while|whereas|with)\b", match["tail"])[0].replace(
             "upper limit of normal", "upper limit"
         )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from numerate.apps.consistency.quantities import COUNT, DATED, MONEY, ORDINAL, PERCENT, UNIT, YEAR, slot
+from numerate.apps.consistency.patterns import regex
+from numerate.apps.consistency.slots import COUNT, DATED, MONEY, ORDINAL, PERCENT, UNIT, VALUE, YEAR, slot
 
 __all__ = [
     "AGED", "BC", "BETWEEN", "BETWEEN_YEARS", "CENTRE", "CENTRES", "CI", "CODE", "CUES", "DASHED", "DASHED_DAYS",
@@ -12,40 +13,39 @@ __all__ = [
     "OTHER_END", "REVERSED", "SCALED", "SHARED", "TIME_OF_DAY", "TWO_THINGS", "YEARS",
 ]  # fmt: skip
 
-_VALUE = COUNT + MONEY + UNIT + PERCENT
-_A, _B = slot("a", _VALUE), slot("b", _VALUE)
+_A, _B = slot("a", VALUE), slot("b", VALUE)
 _DASH = r" ?(?:–|—|-|to|,|;) ?"
 LIMITS = [
-    ((' maximum', ' high'), re.compile(
+    ((' maximum', ' high'), regex(
         rf"\b(?:minimum|low) (?:of |is |was )?{_A}(?: [a-z]+){{0,2}},? (?:and|to|with) an? (?:maximum"
         rf"|high) (?:of |is |was )?{_B}")),
-    ((' minimum', ' low'), re.compile(
+    ((' minimum', ' low'), regex(
         rf"\b(?:maximum|high) (?:of |is |was )?{_B}(?: [a-z]+){{0,2}},? (?:and|to|with) an? (?:minimum"
         rf"|low) (?:of |is |was )?{_A}")),
 ]  # fmt: skip
-BETWEEN = re.compile(
+BETWEEN = regex(
     rf"\b(?:between|range (?:was|is|of)|range:|ranged from|ranges from|ranging from|range from"
     rf"|range between|ranged between"
     rf"|ranging between|(?:costs?|var(?:y|ies|ied)|prices? go|priced) from) {_A} (?:and|to) {_B}"
 )
-AGED = re.compile(rf"\b(?:aged|ages|age range:?|pages?|pp\.|between ages|from ages) {_A}(?:–|—|-| to ){_B}(?![–—-])")
-DASHED = re.compile(rf"(?<![–—-]){slot('a', UNIT)}[–—-]{slot('b', UNIT)}(?![–—-])")
-YEARS = re.compile(rf"(?<![–—/-]){slot('a', YEAR)} ?(?:–|—|-) ?{slot('b', YEAR)}(?![–—/-])")
-FROM_YEARS = re.compile(
+AGED = regex(rf"\b(?:aged|ages|age range:?|pages?|pp\.|between ages|from ages) {_A}(?:–|—|-| to ){_B}(?![–—-])")
+DASHED = regex(rf"(?<![–—-]){slot('a', UNIT)}[–—-]{slot('b', UNIT)}(?![–—-])")
+YEARS = regex(rf"(?<![–—/-]){slot('a', YEAR)} ?(?:–|—|-) ?{slot('b', YEAR)}(?![–—/-])")
+FROM_YEARS = regex(
     rf"\bfrom (?:[a-z]+ )?{slot('a', YEAR)} ?(?:to|until|till|through|–|—|-) ?{slot('b', YEAR)}(?=[ .,;)]|$)"
 )
-SHARED = re.compile(rf"(?<!from )(?<!by )(?<!\(){slot('a', UNIT)} to {slot('b', UNIT)}(?! (?:from|by))")
-NORMAL = re.compile(
+SHARED = regex(rf"(?<!from )(?<!by )(?<!\(){slot('a', UNIT)} to {slot('b', UNIT)}(?! (?:from|by))")
+NORMAL = regex(
     r"(?<![-a-z])(?:normal|reference|range|limits?|interval|norm|target"
-    rf"|iqr)(?: [a-z]+)?[:,]? {slot('a', _VALUE)} ?(?:–|—|-|to) ?{slot('b', _VALUE)}(?=[),.;]|$| [a-z])"
+    rf"|iqr)(?: [a-z]+)?[:,]? {slot('a', VALUE)} ?(?:–|—|-|to) ?{slot('b', VALUE)}(?=[),.;]|$| [a-z])"
 )
-BETWEEN_YEARS = re.compile(rf"\bbetween {slot('a', YEAR)} and {slot('b', YEAR)}(?=[ .,;)]|$)")
+BETWEEN_YEARS = regex(rf"\bbetween {slot('a', YEAR)} and {slot('b', YEAR)}(?=[ .,;)]|$)")
 _INTERVAL = rf"(?:ci|confidence interval)s?,?:?(?: of| was| is|\)|,|:|=)* ?[(\[]?{_A}{_DASH}{_B}"
-CI = re.compile(
+CI = regex(
     rf"(?:{slot('x', COUNT + UNIT + PERCENT)}(?P<gap>,? ?[(\[]?,? ?)(?:with "
     rf"(?:an? )?)?(?:[{PERCENT}][\ue100-\uf8ff] )?)?{_INTERVAL}"
 )
-CENTRE = re.compile(
+CENTRE = regex(
     rf"\b(?:mean|median|average)(?: [a-z]+){{0,3}}?,? (?:was |is |of "
     rf"|: ?)?{slot('x', COUNT + UNIT)}(?: [a-z]+)?,? ?\((?:range|min[-–]max|interquartile range"
     rf"|iqr)[:,]? ?(?:of |from |was )?{_A}(?:–|—|-| to |, ){_B}"
@@ -54,12 +54,12 @@ CENTRE = re.compile(
 _RANGED = r"(?:rang(?:e|ed|es|ing) (?:from|between|of|was|is)|from a (?:low|minimum) of)"
 _X = slot("x", COUNT + UNIT)
 CENTRES = [
-    re.compile(
+    regex(
         rf"\b(?:mean|median|average|averaged|averages|averaging)(?: [a-z]+){{0,4}}?,? (?:was |is |of |: ?)?{_X}"
         rf"(?: [a-z]+)?(?:,| and|, and|, with a)?(?: (?:lay|lies|falls|fell|was|is) (?:within|in|inside) (?:an?|the))?"
         rf" ?{_RANGED} {_A}{_DASH}(?:and )?{_B}"
     ),
-    re.compile(
+    regex(
         rf"\b{_RANGED} {_A}(?: to | and |–|-){_B}(?: [a-z]+)?,? (?:with |and )?(?:an? |the )?(?:mean|median|average)"
         rf"(?: [a-z]+)?(?: of| was| is) {_X}"
     ),
@@ -67,46 +67,44 @@ CENTRES = [
 # What begins comes before what ends.
 _BEGIN = r"(?:began|begun|started|opened|founded|born|launched|commenced|established|introduced)"
 _END = r"(?:ended|completed|finished|closed|dissolved|died|demolished|concluded|abolished|discontinued)"
-ENDED = re.compile(
+ENDED = regex(
     rf"\b{_BEGIN}(?: [a-z]+){{0,2}} (?:in|on) {slot('a', YEAR)}(?: (?:and|but))(?: (?:was|were|it|he|she|they|later"
     rf"|finally)){{0,3}} {_END} (?:in|on) {slot('b', YEAR)}(?=[ .,;)]|$)"
 )
 _OF = r"(?: (?:of|is|was|at|being|to)|:)?"
-LEAST = re.compile(
-    rf"\b(?:minimum|min\.?|lowest|low|smallest|shortest|least)(?: [a-z]+){{0,2}}?{_OF} {slot('q', _VALUE)}"
+LEAST = regex(rf"\b(?:minimum|min\.?|lowest|low|smallest|shortest|least)(?: [a-z]+){{0,2}}?{_OF} {slot('q', VALUE)}")
+MOST = regex(
+    rf"\b(?:maximum|max\.?|highest|high|largest|peak|longest|greatest|top)(?: [a-z]+){{0,2}}?{_OF} {slot('q', VALUE)}"
 )
-MOST = re.compile(
-    rf"\b(?:maximum|max\.?|highest|high|largest|peak|longest|greatest|top)(?: [a-z]+){{0,2}}?{_OF} {slot('q', _VALUE)}"
-)
-MEAN = re.compile(rf"\b(?:mean|median|average|averaged|averaging|avg\.?)(?: [a-z]+){{0,3}}?{_OF} {slot('q', _VALUE)}")
-DATES = re.compile(rf"\bfrom {slot('a', DATED)} (?:to|until|till|through) {slot('b', DATED)}")
-DAYS = re.compile(
+MEAN = regex(rf"\b(?:mean|median|average|averaged|averaging|avg\.?)(?: [a-z]+){{0,3}}?{_OF} {slot('q', VALUE)}")
+DATES = regex(rf"\bfrom {slot('a', DATED)} (?:to|until|till|through) {slot('b', DATED)}")
+DAYS = regex(
     rf"\b(?:from|between|of|on) (?:the )?{slot('a', COUNT + ORDINAL)} ?(?:to|until|till|through|and|–|—"
     rf"|-) ?(?:the )?{slot('b', DATED)}"
 )
-DASHED_DAYS = re.compile(rf"(?:(?<= )|(?<=\()|^){slot('a', COUNT)}[–—-]{slot('b', DATED)}(?![–—-])")
-OF_MONEY = re.compile(
+DASHED_DAYS = regex(rf"(?:(?<= )|(?<=\()|^){slot('a', COUNT)}[–—-]{slot('b', DATED)}(?![–—-])")
+OF_MONEY = regex(
     rf"(?<!increase )(?<!decrease )(?<!rise )(?<!fall )(?<!drop )(?<!decline )(?<!cut )(?<!reduction )"
     rf"(?<!loss )(?<!losses )(?<!gains )(?<!gain )"
     rf"\b(?:of|costs?|pays?|charges?|paying|costing|priced at"
     rf"|for) {slot('a', MONEY)} to {slot('b', MONEY)}(?! (?:from|by))"
 )
-BC = re.compile(r"\b(?:b\.?c|bce|ante|million years|ago|ma\b|before christ)")
-SCALED = re.compile(r",? ?(?:thousand|m(?:il)?ln|million|b(?:il)?ln|billion|hundred|dozen|\d)|, ?[\ue000-\ue009]")
-CODE = re.compile(
+BC = regex(r"\b(?:b\.?c|bce|ante|million years|ago|ma\b|before christ)")
+SCALED = regex(r",? ?(?:thousand|m(?:il)?ln|million|b(?:il)?ln|billion|hundred|dozen|\d)|, ?[\ue000-\ue009]")
+CODE = regex(
     r"\b(?:order|invoice|number|no\.?|id|ref\.?|reference|part|model|serial|case|item|ticket|version"
     r"|code|file|docket|tracking)[ :#]+$",
     re.IGNORECASE,
 )
-TWO_THINGS = re.compile(r"(?:difference|gap|ratio|distance|relation\w*|correlation|comparison|choice|contrast)s? $")
-TIME_OF_DAY = re.compile(r" ?(?:[ap]\.?m\b|o.clock)")
-OTHER_END = re.compile(
+TWO_THINGS = regex(r"(?:difference|gap|ratio|distance|relation\w*|correlation|comparison|choice|contrast)s? $")
+TIME_OF_DAY = regex(r" ?(?:[ap]\.?m\b|o.clock)")
+OTHER_END = regex(
     r"\b(?:allowed|permitted|legal|recommended|required|limit|possible|average (?:maximum|minimum|high|low)"
     r"|mean (?:maximum"
     r"|minimum)|annual|previous|age|sentence|speed|of the|in (?:january|july)|record|national|while|whereas|but|than)\b"
 )
-IN_UNITS = re.compile(r" (?!(?:for|on|in|at|daily|weekdays|every|each|and|or|to|by|from|monday|if|when|only)\b)[a-z]")
-REVERSED = re.compile(
+IN_UNITS = regex(r" (?!(?:for|on|in|at|daily|weekdays|every|each|and|or|to|by|from|monday|if|when|only)\b)[a-z]")
+REVERSED = regex(
     r"\b(?:reverse|descend|countdown|from top|respectively|down|versus|vs|won|lost|beat|score|defeat|ratio"
     r"|\blows\b|odds|election|vote|fell\b|falls\b|dropped\b|drops\b|cooled\b|cooling\b|declin|decreas)"
 )

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from numerate.apps.consistency.base import Rule, finding_at, matches, rules
 from numerate.apps.consistency.estimates import estimates, may_have_estimate, tolerance
 from numerate.apps.consistency.paragraph_ranges import paragraph_ranges
-from numerate.apps.consistency.quantities import DATED, MONEY, UNIT, YEAR
 from numerate.apps.consistency.range_bounds import (
     BOUND_WORDS,
     centre_outside,
@@ -49,12 +48,15 @@ from numerate.apps.consistency.range_patterns import (
     TWO_THINGS,
     YEARS,
 )
+from numerate.apps.consistency.slots import DATED, MONEY, UNIT, YEAR
+from numerate.apps.consistency.wrong import wrong_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numerate.apps.consistency.paragraphs import Paragraph
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.consistency.tally import Tally
     from numerate.apps.documents import Document
     from numerate.apps.findings import Finding
@@ -103,7 +105,7 @@ class Ranges(Rule):
             yield from self._order(sentence, match)
         if "between" in skeleton or "rang" in skeleton or " from " in skeleton:
             for match in BETWEEN.finditer(skeleton):
-                a, b = sentence.get(match, "a"), sentence.get(match, "b")
+                a, b = sentence.slots(match, "ab")
                 if TIME_OF_DAY.match(skeleton, match.end("b")) or TIME_OF_DAY.match(skeleton, match.end("a")):
                     continue
                 if (
@@ -142,7 +144,7 @@ class Ranges(Rule):
             if sentence.get(match, "a").value > 0 and not REVERSED.search(skeleton):
                 yield from self._order(sentence, match)
         for match in matches(skeleton, ((("age", "pp."), AGED),)):
-            a, b = sentence.get(match, "a"), sentence.get(match, "b")
+            a, b = sentence.slots(match, "ab")
             is_short = len(b.text) < len(a.text)  # `pages 1182–84` is short for 1184
             if a.value < 10_000 and not (is_short and match[0][0] == "p"):
                 yield from self._order(sentence, match)
@@ -171,13 +173,12 @@ class Ranges(Rule):
                 message = f"The lowest value {low[0].text} is more than the highest, {high[0].text}."
                 yield finding_at("range", low[0], message, others=high, probability=0.9)
         for match in DATES.finditer(skeleton) if skeleton.count(DATED) > 1 else ():
-            a, b = sentence.get(match, "a"), sentence.get(match, "b")
+            a, b = sentence.slots(match, "ab")
             years = [re.search(r"[12]\d{3}", each.text) is not None for each in (a, b)]
             if a.value > b.value and all(years):
                 yield from self._order(sentence, match)
             elif years == [False, True] and _is_early(a, b):
-                message = f"The range begins with {a.text}, which is after its end {b.text}."
-                yield finding_at("range", a, message, others=[b], probability=0.9)
+                yield wrong_order(a, b, 0.9, "after")
         if "aver" in skeleton or "mean" in skeleton or "median" in skeleton or "avg" in skeleton:
             yield from list(self._extremes(sentence)) or centre_outside(sentence)
         for match in (*DAYS.finditer(skeleton), *DASHED_DAYS.finditer(skeleton)) if DATED in skeleton else ():
@@ -203,22 +204,20 @@ class Ranges(Rule):
         return paragraph_ranges(paragraph)
 
     def _order(self, sentence: Sentence, match: re.Match[str], least: float = 1.0) -> Iterable[Finding]:
-        a, b = sentence.get(match, "a"), sentence.get(match, "b")
+        a, b = sentence.slots(match, "ab")
         # A unit at the end holds for both: `a minimum of 60 and a maximum of 45 km/h`.
         is_shared = a.unit is None and a.group == "plain" and b.group == "unit"
         if not (_same(a, b) or is_shared) or a.value <= b.value * least or a.value == b.value:
             return
-        message = f"The range begins with {a.text}, which is more than its end {b.text}."
-        yield finding_at("range", a, message, others=[b], probability=0.92)
+        yield wrong_order(a, b, 0.92)
 
     def _days(self, sentence: Sentence, match: re.Match[str]) -> Iterable[Finding]:
         """`from 18 to 14 October`: two days of one month."""
-        a, b = sentence.get(match, "a"), sentence.get(match, "b")
+        a, b = sentence.slots(match, "ab")
         day = re.match(r"\d{1,2}(?!\d)", b.text)
         if day is None or not 1 <= a.value <= 31 or a.value <= int(day[0]) or a.half != 0.5:
             return
-        message = f"The range begins with {a.text}, which is after its end {b.text}."
-        yield finding_at("range", a, message, others=[b], probability=0.9)
+        yield wrong_order(a, b, 0.9, "after")
 
     def _extremes(self, sentence: Sentence) -> Iterable[Finding]:
         """A mean below the minimum, or above the maximum."""
@@ -254,7 +253,7 @@ class Ranges(Rule):
         yield finding_at("range", mean, message, others=[end], probability=0.9)
 
     def _interval(self, sentence: Sentence, match: re.Match[str], what: str) -> Iterable[Finding]:
-        a, b = sentence.get(match, "a"), sentence.get(match, "b")
+        a, b = sentence.slots(match, "ab")
         if a.value > b.value and _same(a, b):
             if a.value < 0 < -b.value or (b.value == -a.value):
                 return

@@ -2,26 +2,26 @@ r"""Ratios of two numbers: \`2:1 (40 and 30)\`, \`18 girls and 12 boys, a ratio 
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, plain, rules
-from numerate.apps.consistency.quantities import COUNT, UNIT, slot
+from numerate.apps.consistency.patterns import regex
+from numerate.apps.consistency.sentences import TIMES
+from numerate.apps.consistency.slots import COUNT, NO_NUMBER, UNIT, slot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from numerate.apps.consistency.quantities import Sentence
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.consistency.tally import Tally
     from numerate.apps.findings import Finding
 
 __all__ = ["Ratios"]
 
-_GAP = r"[^.;\ue000-\uf8ff]"
-_RATIO = re.compile(
+_RATIO = regex(
     r"\b(?:ratio|proportions?|mix\w*|odds|margin|split|randomi[sz]ed|allocat\w*|divided|outnumber\w*"
-    rf"|by)\b(?P<pre>{_GAP}{{0,30}}?){slot('a', COUNT)} ?(?::"
-    rf"|to) ?{slot('b', COUNT)}(?P<gap>{_GAP}{{0,20}}?(?:\(|, (?:that is|i\.e\.|or|so|giving|namely),? "
+    rf"|by)\b(?P<pre>{NO_NUMBER}{{0,30}}?){slot('a', COUNT)} ?(?::"
+    rf"|to) ?{slot('b', COUNT)}(?P<gap>{NO_NUMBER}{{0,20}}?(?:\(|, (?:that is|i\.e\.|or|so|giving|namely),? "
     rf"|: ?)(?:[a-z]+ ){{0,2}}?){slot('c', COUNT + UNIT)}(?P<one>(?: [a-z'’-]+){{0,3}}?),? ?(?:and|to|vs\.?"
     rf"|versus|,|against) ?(?:the )?{slot('d', COUNT + UNIT)}"
 )
@@ -44,7 +44,7 @@ class Ratios(Rule):
         if len(sentence.quantities) < 4 or not _TWO_SIDES.search(sentence.skeleton):
             return
         for match in _RATIO.finditer(sentence.skeleton):
-            a, b, c, d = (sentence.get(match, name) for name in "abcd")
+            a, b, c, d = sentence.slots(match, "abcd")
             if min(a.value, b.value, c.value, d.value) <= 0 or not c.comparable(d) or c.hedge or d.hedge or a.hedge:
                 continue
             real = c.value / d.value
@@ -58,16 +58,16 @@ class Ratios(Rule):
         yield from _closed_ratio(sentence)
 
 
-_TWO_SIDES = re.compile("[\ue100-\uf8ff] ?(?::|to|-to-) ?[\ue000-\ue009]")
+_TWO_SIDES = regex("[\ue100-\uf8ff] ?(?::|to|-to-) ?[\ue000-\ue009]")
 """What all ratios have; a look for it is cheap."""
-_RATIO_OF = re.compile(
+_RATIO_OF = regex(
     rf"\b(?:ratio|proportions?|relation|mix(?:ed)?|blend(?:ed)?|dilut\w+)\b(?:[^.;\ue000-\uf8ff]"
     rf"|\.(?=\w)){{0,40}}?{slot('a', COUNT)}"
     rf"(?: ?: ?| to |-to-){slot('b', COUNT)}"
     rf"|{slot('a2', COUNT)}(?: ?: ?| to |-to-){slot('b2', COUNT)} (?:[a-z]+[ -])?(?:[a-z]+ )?(?:ratio|proportion"
     rf"|mix(?:ture)?|split)\b"
 )
-_NOT_RATIO = re.compile(r"\b(?:than|respectively|from|increase\w*|rose|fell|previous\w*|national|average|odds|bets?)\b")
+_NOT_RATIO = regex(r"\b(?:than|respectively|from|increase\w*|rose|fell|previous\w*|national|average|odds|bets?)\b")
 
 
 def _closed_ratio(sentence: Sentence) -> Iterator[Finding]:
@@ -78,15 +78,7 @@ def _closed_ratio(sentence: Sentence) -> Iterator[Finding]:
         return
     mark = "" if match["a"] else "2"
     a, b = sentence.get(match, f"a{mark}"), sentence.get(match, f"b{mark}")
-    others = [
-        each
-        for each in sentence.quantities
-        if each not in (a, b) and each.group not in ("year", "date", "clock", "ordinal")
-    ]
-    if len(others) == 3:
-        # The whole may stand beside its parts.
-        low, middle, high = sorted(others, key=lambda each: each.value)
-        others = [each for each in others if each is not high] if low.value + middle.value == high.value else []
+    others = [each for each in sentence.quantities if each not in (a, b) and each.group not in TIMES]
     if len(others) != 2 or not others[0].comparable(others[1]) or min(a.value, b.value) <= 0:
         return
     c, d = others

@@ -22,6 +22,7 @@ from numerate.apps.consistency.formulas import (
     sum_of,
 )
 from numerate.apps.consistency.named_relations import YEAR, Candidate, known_by_name, runs
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.table_numbers import header_unit
 from numerate.numerals.unit_factors import converted
 
@@ -34,13 +35,12 @@ __all__ = ["LEARN_ROWS", "Candidate", "candidates_of", "is_named", "is_span"]
 
 LEARN_ROWS = 2_000
 """Rows that relations are learnt from."""
-_LOW = re.compile(
-    r"\b(?:mean|median|average|avg|lowest|low|lower|min|minimum|from|start|begin|opened|open|opening|initial"
-    r"|before|born|first|departure"
-    r"|founded|established)\b",
+_LOW = regex(
+    r"\b(?:mean|median|average|avg|lowest|low|lower|min|minimum|from|start|begin|opened|open|opening|initial|before"
+    r"|born|first|departure|founded|established)\b",
     re.IGNORECASE,
 )
-_HIGH = re.compile(
+_HIGH = regex(
     r"\b(?:mean|median|average|avg|highest|high|upper|max|maximum|to|end|until|closed|close|closing|final|after"
     r"|died|last|arrival|dissolved)\b",
     re.IGNORECASE,
@@ -55,42 +55,41 @@ _PAIRS = [
 ]  # fmt: skip
 _ENDS = [("initial", "final"), ("before", "after"), ("opening", "closing")]
 """Ends that have a difference, of which either may be the larger."""
-_CHANGE = re.compile(
+_CHANGE = regex(
     r"\b(?:change|diff\w*|growth|years|duration|net|margin|delta|gd|\+/-|increase|drop|loss|gain|decrease"
     r"|reduction)\b|%|Δ|±",
     re.IGNORECASE,
 )
-_LENGTH = re.compile(
+_LENGTH = regex(
     r"\b(?:years?|duration|days|months|hours|length|age|difference|diff|change|range|spread|used|consumed|taken"
     r"|drop|loss|gain|decrease|reduction|rise|fall)\b",
     re.IGNORECASE,
 )
-_HOURS = re.compile(r"\b(?:hours|hrs?|h)\b", re.IGNORECASE)
-_GROWTH = re.compile(r"\b(?:growth|change|increase|yoy|gain|delta)\b|[+±Δ]", re.IGNORECASE)
-_RUNNING = re.compile(r"\b(?:cumulative|running|accumulated|balance)\b", re.IGNORECASE)
-_LEFT = re.compile(r"\b(?:profit|net|surplus|balance|margin|result|gain)\b", re.IGNORECASE)
-_TAKEN = re.compile(r"\b(?:costs?|expenses|expenditures?|spending|outgoings)\b", re.IGNORECASE)
-_GIVEN = re.compile(r"\b(?:income|revenues?|sales|receipts|turnover)\b", re.IGNORECASE)
-_TOTAL = re.compile(r"\b(?:total|so far|to date|sum|overall|ytd)\b", re.IGNORECASE)
-_IN = re.compile(
+_HOURS = regex(r"\b(?:hours|hrs?|h)\b", re.IGNORECASE)
+_GROWTH = regex(r"\b(?:growth|change|increase|yoy|gain|delta)\b|[+±Δ]", re.IGNORECASE)
+_RUNNING = regex(r"\b(?:cumulative|running|accumulated|balance)\b", re.IGNORECASE)
+_LEFT = regex(r"\b(?:profit|net|surplus|balance|margin|result|gain)\b", re.IGNORECASE)
+_TAKEN = regex(r"\b(?:costs?|expenses|expenditures?|spending|outgoings)\b", re.IGNORECASE)
+_GIVEN = regex(r"\b(?:income|revenues?|sales|receipts|turnover)\b", re.IGNORECASE)
+_TOTAL = regex(r"\b(?:total|so far|to date|sum|overall|ytd)\b", re.IGNORECASE)
+_IN = regex(
     r"(?:in|inflows?|deposits?|credits?|received|receipts|arrivals|added|additions|bought|purchases|income|joined|new"
     r"|births|hired|hires|paid in|incoming)(?: \(.*\))?",
     re.IGNORECASE,
 )
-_OUT = re.compile(
+_OUT = regex(
     r"(?:out|outflows?|withdrawals?|debits?|issued|payments|departures|removed|removals|sold|sales|expenses|left"
     r"|deaths|leavers|spent|shipped|used|paid out|outgoing)(?: \(.*\))?",
     re.IGNORECASE,
 )
-_COUNTED = re.compile(r"\b(?:quantity|qty|count|units|hours|pieces|number|sold|items)\b", re.IGNORECASE)
-_PRICED = re.compile(r"\b(?:price|rate|cost|fee|wage|each|per)\b", re.IGNORECASE)
-_TO_PAY = re.compile(r"\b(?:amount|total|cost|revenue|sum|sales|pay|value|charge|subtotal)\b", re.IGNORECASE)
-_AREA = re.compile(r"\barea\b", re.IGNORECASE)
-_SIDE = re.compile(r"\b(?:length|width|depth|breadth|height|long|wide)\b", re.IGNORECASE)
-_WHOLE = re.compile(
-    r"\b(?:total|sum|all|points|pts|played|p|gp|games|matches|year|amount|overall|persons|people|members|size"
-    r"|staff|employees|pupils|students|population|both"
-    r"|combined|households?|votes|seats|headcount|gross|balance)\b",
+_COUNTED = regex(r"\b(?:quantity|qty|count|units|hours|pieces|number|sold|items)\b", re.IGNORECASE)
+_PRICED = regex(r"\b(?:price|rate|cost|fee|wage|each|per)\b", re.IGNORECASE)
+_TO_PAY = regex(r"\b(?:amount|total|cost|revenue|sum|sales|pay|value|charge|subtotal)\b", re.IGNORECASE)
+_AREA = regex(r"\barea\b", re.IGNORECASE)
+_SIDE = regex(r"\b(?:length|width|depth|breadth|height|long|wide)\b", re.IGNORECASE)
+_WHOLE = regex(
+    r"\b(?:total|sum|all|points|pts|played|p|gp|games|matches|year|amount|overall|persons|people|members|size|staff"
+    r"|employees|pupils|students|population|both|combined|households?|votes|seats|headcount|gross|balance)\b",
     re.IGNORECASE,
 )
 

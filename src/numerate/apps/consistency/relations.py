@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from numerate.apps.consistency.base import Rule, rules
+from numerate.apps.consistency.base import Rule, finding_in_cell, rules
 from numerate.apps.consistency.cell_style import like_cell
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.relation_candidates import LEARN_ROWS, Candidate, candidates_of, is_named, is_span
 from numerate.apps.consistency.table_dates import date_findings
 from numerate.apps.consistency.table_units import unit_findings
-from numerate.apps.findings import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -25,13 +25,14 @@ if TYPE_CHECKING:
     from numerate.apps.consistency.formulas import Formula
     from numerate.apps.consistency.table_numbers import NumberTable
     from numerate.apps.documents import Document
+    from numerate.apps.findings import Finding
 
 __all__ = ["Relation", "Relations", "find_relations", "holding_rows"]
 
 MAX_COLUMNS = 14
 """Only the first numeric columns are compared with each other: the number of relations grows with the cube."""
 TRIALS = 256
-_LABEL = re.compile(
+_LABEL = regex(
     r"^(?:rank|no\.?|pos\.?|position|#|id|number|seed|place|stage|day|round|leg|lap|week|step|session|heat)$",
     re.IGNORECASE,
 )
@@ -202,16 +203,10 @@ def _finding(document: Document, relation: Relation, row: int, actual: float, ex
     written = document.rows[row][relation.target].strip()
     meant = like_cell(document.rows, row, relation.target, round(expected, 9))
     message = f"{relation.text} holds in {relation.share:.0%} of the rows; here it gives {meant}, not {written}."
-    return Finding(
-        rule="relation",
-        message=message,
-        written=written,
-        meant=meant,
-        cell=(row + document.first_row, relation.target),
-        key=document.header[relation.target],
-        probability=0.92 if relation.kind != "ratio" else 0.85,
-        evidence={"kind": relation.kind, "expected": expected, "value": actual, "share": relation.share,
-                  "columns": [document.header[each] for each in relation.sources]},
+    return finding_in_cell(
+        "relation", document, row, relation.target, message, meant=meant,
+        probability=0.92 if relation.kind != "ratio" else 0.85, kind=relation.kind, expected=expected, value=actual,
+        share=relation.share, columns=[document.header[each] for each in relation.sources],
     )  # fmt: skip
 
 
@@ -230,12 +225,7 @@ def _orders(document: Document, table: NumberTable) -> Iterator[Finding]:
             for row in np.flatnonzero(wrong).tolist():
                 cell = document.rows[row][a].strip(), document.rows[row][b].strip()
                 message = f"{table.header[a]} {cell[0]} is more than {table.header[b]} {cell[1]}."
-                yield Finding(
-                    rule="relation",
-                    message=message,
-                    written=cell[0],
-                    cell=(row + document.first_row, a),
-                    key=table.header[a],
-                    probability=0.92,
-                    evidence={"kind": "order", "value": float(one[row]), "other": float(other[row]), "share": 1.0},
-                )
+                yield finding_in_cell(
+                    "relation", document, row, a, message, probability=0.92, kind="order", value=float(one[row]),
+                    other=float(other[row]), share=1.0,
+                )  # fmt: skip

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from numerate.apps.consistency.base import Rule, finding_at, rules
 from numerate.apps.consistency.mentions import BOUND, NOUNS, Mention, mentions_of
 from numerate.apps.consistency.named_again import named_again
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.slips import is_slip, sorted_digits
 from numerate.apps.consistency.told_again import told_again, told_scores
 from numerate.apps.consistency.told_twice import told_twice
@@ -15,7 +16,8 @@ from numerate.apps.consistency.told_twice import told_twice
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.documents import Document
     from numerate.apps.findings import Finding
 
@@ -23,27 +25,10 @@ __all__ = ["Repeats"]
 
 _ATTRIBUTE = (*sorted(BOUND), "tall", "high", "long", "wide", "deep", "seat", "employees", "residents", "inhabitants")
 _BEGUN = (
-    "completed",
-    "Completed",
-    "founded",
-    "Founded",
-    "established",
-    "Established",
-    "built",
-    "Built",
-    "opened",
-    "Opened",
-    "incorporated",
-    "born",
-    "Born",
-    "founding",
-    "foundation",
-    "inauguration",
-    "completion",
-    "opening",
-    "establishment",
+    "completed", "Completed", "founded", "Founded", "established", "Established", "built", "Built", "opened", "Opened",
+    "incorporated", "born", "Born", "founding", "foundation", "inauguration", "completion", "opening", "establishment",
     "birth",
-)
+)  # fmt: skip
 WINDOW = 8
 """Sentences back that a second mention is compared with."""
 
@@ -133,7 +118,7 @@ def _other_scale(a: Quantity, b: Quantity) -> bool:
     return one_.power != other.power and min(one_.power, other.power) > 0 and one_.written == other.written
 
 
-_SUBJECT = re.compile(r"(?:the|an?|this|another) ([a-z-]+)(?: ([a-z-]+))?(?= |,)")
+_SUBJECT = regex(r"(?:the|an?|this|another) ([a-z-]+)(?: ([a-z-]+))?(?= |,)")
 
 
 def _another_thing(earlier: Mention, later: Mention) -> bool:

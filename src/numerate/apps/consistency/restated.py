@@ -8,40 +8,36 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
 from numerate.apps.consistency.paragraphs import is_explained, slip_bits
+from numerate.apps.consistency.patterns import regex
 from numerate.numerals.unit_factors import converted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numerate.apps.consistency.paragraphs import Paragraph
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.findings import Finding
 
 __all__ = ["BARE", "FRACTION", "bare_units", "fractions_and_decimals", "scaled_money"]
 
 LEAST_BITS = 6.0
-FRACTION = re.compile(r"\d/\d{1,3}(?:[\"”″]|[ -]?in(?:ch(?:es)?)?\.?|'')?[ ,]*(?:\(|=|or |i\.e\.,? )")
-_LINK = re.compile(
+FRACTION = regex(r"\d/\d{1,3}(?:[\"”″]|[ -]?in(?:ch(?:es)?)?\.?|'')?[ ,]*(?:\(|=|or |i\.e\.,? )")
+_LINK = regex(
     r"(?P<inch>[\"”″]|''|[ -]?in(?:ch(?:es)?)?\.?)?(?: wide| thick| deep| long| diameter)?"
     r"[ ,]*(?P<how>\(|= ?|or |i\.e\.,? )"
 )
 BARE = (" in or ", "US pint", "US quart", "US gallon", "US cup")
 """Words of units that are not read as such."""
-_BARE = re.compile(
-    r" (?:in|us (?P<us>pints?|quarts?|gallons?|cups?))(?:,? or (?:about |roughly )?| ?\(| = |, i\.e\.,? )"
-)
+_BARE = regex(r" (?:in|us (?P<us>pints?|quarts?|gallons?|cups?))(?:,? or (?:about |roughly )?| ?\(| = |, i\.e\.,? )")
 _BARE_SIZES = {
-    "in": (2.54, "cm"),
-    "pint": (0.473176, "L"),
-    "quar": (0.946353, "L"),
-    "gall": (3.785412, "L"),
-    "cup": (0.2366, "L"),
-}
-_WRITTEN = re.compile(r"(?:\d{1,3}[ -])?\d{1,3}/(?:2|3|4|5|6|8|10|12|16|20|32|64)")
-_DECIMAL = re.compile(r"\(?\d{0,3}\.\d{2,5}(?: ?(?:in(?:ch(?:es)?)?\.?|[\"”″]))?\)?")
-_BACK = re.compile(r"(?:\bof the|\b(?:this|that|these|those)|\bor|\bi\.e\.,?)[ (]*[$€£]?$|^(?:these|this) $")
-_OWN = re.compile(r" (?:for|in|on|to|from|that|which|earmarked|of (?!euros|dollars|pounds))\b")
-_CHANGED = re.compile(
+    "in": (2.54, "cm"), "pint": (0.473176, "L"), "quar": (0.946353, "L"), "gall": (3.785412, "L"), "cup": (0.2366, "L"),
+}  # fmt: skip
+_WRITTEN = regex(r"(?:\d{1,3}[ -])?\d{1,3}/(?:2|3|4|5|6|8|10|12|16|20|32|64)")
+_DECIMAL = regex(r"\(?\d{0,3}\.\d{2,5}(?: ?(?:in(?:ch(?:es)?)?\.?|[\"”″]))?\)?")
+_BACK = regex(r"(?:\bof the|\b(?:this|that|these|those)|\bor|\bi\.e\.,?)[ (]*[$€£]?$|^(?:these|this) $")
+_OWN = regex(r" (?:for|in|on|to|from|that|which|earmarked|of (?!euros|dollars|pounds))\b")
+_CHANGED = regex(
     r"\b(?:from|to|than|against|compared|up|down|rose|fell|last year|previous\w*|instead|while|other|another|and)\b"
 )
 

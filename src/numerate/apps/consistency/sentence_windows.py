@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.traits import traits_of_numbers, traits_of_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numerate.apps.consistency.quantities import Sentence
+    from numerate.apps.consistency.sentences import Sentence
 
-__all__ = ["RELATIVE", "SentenceGroup", "sentence_groups", "windows_of"]
+__all__ = ["EMPTY_LINE", "RELATIVE", "SentenceGroup", "sentence_groups", "windows_of"]
 
-_BREAK = re.compile(r"\n[ \t]*\n")
-RELATIVE = re.compile(
-    r"\b(?:father|mother|son|daughter|brother|sister|wife|husband|uncle|aunt|grandfather|grandmother"
-    r"|grandson|cousin|twin"
-    r"|nephew|niece|parents?|children|child|widow|widower|spouse|partner|siblings?|predecessor"
-    r"|successor|teacher|friend)s?\b"
+EMPTY_LINE = regex(r"\n[ \t]*\n")
+RELATIVE = regex(
+    r"\b(?:father|mother|son|daughter|brother|sister|wife|husband|uncle|aunt|grandfather|grandmother|grandson|cousin"
+    r"|twin|nephew|niece|parents?|children|child|widow|widower|spouse|partner|siblings?|predecessor|successor|teacher"
+    r"|friend)s?\b"
 )
 """Words for another person than the one that a paragraph is about."""
 
@@ -78,7 +77,7 @@ def _groups(text: str, sentences: Sequence[Sentence]) -> Iterator[Sequence[Sente
     for sentence in sentences:
         if group:
             end = group[-1].offset + len(group[-1].text)
-            if text.find("\n", end, sentence.offset) >= 0 and _BREAK.search(text, end, sentence.offset):
+            if text.find("\n", end, sentence.offset) >= 0 and EMPTY_LINE.search(text, end, sentence.offset):
                 yield group
                 group = []
         group.append(sentence)

@@ -2,78 +2,72 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, plain, rules
-from numerate.apps.consistency.quantities import PERCENT, one
+from numerate.apps.consistency.patterns import regex
+from numerate.apps.consistency.slots import PERCENT, one
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from numerate.apps.consistency.quantities import Sentence
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.consistency.tally import Tally
     from numerate.apps.findings import Finding
 
 __all__ = ["Shares"]
 
 _P = one(PERCENT)
-_LIST = re.compile(
+_LIST = regex(
     rf"{_P}(?:[^{PERCENT}.;:]{{0,60}}(?:,|,? and|;|\)) ?[^{PERCENT}.;:]{{0,40}}?\(?{_P}){{1,12}}[^.;]{{0,30}}"
 )
-_WHOLE = re.compile(
-    r"\b(?:split|makeup|make-up|made (?:up )?of|mak(?:e|es|ing) up|represent\w*|constitut\w*|unsure"
-    r"|not sure|yes\b.*\bno|consist\w*|contain\w*|compos\w*|divided|mix\b|ownership"
-    r"|owned by|voted|vote |votes|"
-    r"undecided|no opinion|abstain|don't know|did not know|disagree\w*|c[ao]mes? from|breakdown|funding|funded"
-    r"|market share|"
-    r"religio\w*|ethnic\w*|by weight|by volume|land is|alloy|distribut\w*|allocat\w*|accounted for|accounts for"
-    r"|apportion\w*"
-    r"|spent on|spends|chose|chosen|preferred|picked|voters|goes to|went to|portfolio|mixture|blend|"
-    r"by (?:region|country|segment|sector|age|type|source|category|product|channel|gender|sex|division|state"
-    r"|party|fuel|use"
-    r"|purpose|area|continent|industry|species|class|origin|mode|size|language|market)s?\b)"
+_WHOLE = regex(
+    r"\b(?:split|makeup|make-up|made (?:up )?of|mak(?:e|es|ing) up|represent\w*|constitut\w*|unsure|not sure"
+    r"|yes\b.*\bno|consist\w*|contain\w*|compos\w*|divided|mix\b|ownership|owned by|voted|vote |votes|undecided"
+    r"|no opinion|abstain|don't know|did not know|disagree\w*|c[ao]mes? from|breakdown|funding|funded|market share"
+    r"|religio\w*|ethnic\w*|by weight|by volume|land is|alloy|distribut\w*|allocat\w*|accounted for|accounts for"
+    r"|apportion\w*|spent on|spends|chose|chosen|preferred|picked|voters|goes to|went to|portfolio|mixture|blend"
+    r"|by (?:region|country|segment|sector|age|type|source|category|product|channel|gender|sex|division|state|party"
+    r"|fuel|use|purpose|area|continent|industry|species|class|origin|mode|size|language|market)s?\b)"
 )
-_REST = re.compile(
+_REST = regex(
     r"\b(?:and|with|while|,) (?:the|a) (?:rest\b|remainder\b|remaining \S)(?! of the (?:year|day|time|season))"
 )
 _NAME = r"(?: [a-z'’-]+){1,3}"
 # One list of shares with a name each, to the end of the sentence: `70% copper, 25% zinc and 15% nickel`.
-_PLAIN = re.compile(
+_PLAIN = regex(
     r"(?:is|are|was|were|:|of|contain\w*|has|had|include\w*|holds?|held"
     rf"|,) {_P}{_NAME}, {_P}{_NAME}(?:, {_P}{_NAME})*,? and {_P}{_NAME}\.?$"
     rf"|(?:is|are|was|were|:|,)(?: [a-z'’-]+){{1,3}} {_P},(?: [a-z'’-]+){{1,3}} {_P}(?:,(?: [a-z'’-]+){{1,3"
     rf"}} {_P})*,? and(?: [a-z'’-]+){{1,3}} {_P}\.?$"
 )
-_OPPOSED = re.compile(
+_OPPOSED = regex(
     rf"{_P}(?: of [a-z ]+)? (?:voted )?(?:yes|for|in favou?r|agreed?|male|men|women"
     rf"|female)\b.*{_P}(?: of [a-z ]+)? (?:voted )?(?:no|against|disagreed?|female|women|men|male)\b"
 )
-_SEXES = re.compile(
+_SEXES = regex(
     rf"\b(?P<one>(?:wo)?men|(?:fe)?males?|boys|girls)\b [^.;\ue000-\uf8ff]{{0,40}}?(?:ma[dk]e?s? up|represent\w*"
     rf"|account\w*"
     rf"(?: for)?|comprised?|constituted?|were"
     rf"|are) {_P}[^.;\ue000-\uf8ff]{{0,50}}?\band (?:the )?(?:wo)?m[ae]n\b [^.;]{{0,20}}?{_P}"
 )
 """`men made up 62 % of the participants and women 48 %`"""
-_MIX = re.compile(
+_MIX = regex(
     rf"\b(?:mixture|alloy|blend|solution|atmosphere|fabric|compound|mix) (?:is|was|contains|contained|consists of"
     rf"|of|has)"
     rf" {_P} [a-z]+,? and {_P} [a-z]+"
 )
-_FROM = re.compile(rf"{_P} (?:[a-z]+ )?from [a-z ]+, {_P} (?:[a-z]+ )?from [a-z ]+,? and {_P} (?:[a-z]+ )?from ")
-_OF_WHAT = re.compile(rf"{_P} of ")
-_SPLIT = re.compile(
+_FROM = regex(rf"{_P} (?:[a-z]+ )?from [a-z ]+, {_P} (?:[a-z]+ )?from [a-z ]+,? and {_P} (?:[a-z]+ )?from ")
+_OF_WHAT = regex(rf"{_P} of ")
+_SPLIT = regex(
     r"\b(?:split|divided|voted|vote|approved|passed|won|lost|led"
     rf"|defeated)\b[^.;\ue000-\uf8ff]{{0,30}}{_P} ?(?:to|–|-|against|versus|vs\.?) ?{_P}(?![a-z0-9])"
 )
-_SEVERAL = re.compile(
-    r"\b(?:respectively|both|multiple|more than one|of which|whom|including|of these|compared|versus|vs"
-    r"|up from|rose|fell|grew|growth|gain\w*|declin\w*|drop\w*|climb\w*|return\w*|improv\w*|"
-    r"increase\w*|decrease\w*|while|whereas|but|each|accuracy|precision|recall|interest|speak\w*"
-    r"|efficien\w*|rate|literacy|"
-    r"named|mentioned|cited|twice|another|confidence|ci\b|at least|turnout|any race|alone or|higher|lower"
-    r"|than)\b|\([^)]*\(|between [\ue002]"
+_SEVERAL = regex(
+    r"\b(?:respectively|both|multiple|more than one|of which|whom|including|of these|compared|versus|vs|up from|rose"
+    r"|fell|grew|growth|gain\w*|declin\w*|drop\w*|climb\w*|return\w*|improv\w*|increase\w*|decrease\w*|while|whereas"
+    r"|but|each|accuracy|precision|recall|interest|speak\w*|efficien\w*|rate|literacy|named|mentioned|cited|twice"
+    r"|another|confidence|ci\b|at least|turnout|any race|alone or|higher|lower|than)\b|\([^)]*\(|between [\ue002]"
 )
 
 

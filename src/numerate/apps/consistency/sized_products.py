@@ -7,17 +7,19 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
+from numerate.apps.consistency.patterns import regex
 from numerate.numerals.unit_factors import dimension_name, measure_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.findings import Finding
 
 __all__ = ["found", "sized"]
 
-_SIZE_CUE = re.compile(
+_SIZE_CUE = regex(
     r"\b(?:area|or|equal|covering|covers|total\w*|volume|capacity|holds?|i\.e\b|that is|giving|which is|making)\b|\(|="
 )
 

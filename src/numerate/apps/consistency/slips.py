@@ -11,7 +11,7 @@ from numerate.apps.consistency.paragraphs import slip_bits
 if TYPE_CHECKING:
     from numerate.apps.consistency.quantities import Quantity
 
-__all__ = ["is_slip", "rounded_slip_bits", "sorted_digits"]
+__all__ = ["is_slip", "is_typo", "rounded_slip_bits", "sorted_digits"]
 
 
 @lru_cache(maxsize=10_000)
@@ -59,3 +59,27 @@ def rounded_slip_bits(said: Quantity, real: float) -> float:
         return 0.0  # round numbers are like each other by chance
     bits = slip_bits(said, real)
     return bits if is_slip(said.value, real) else min(bits, math.log2(10 ** (max(sizes) - 1) / max(sizes)))
+
+
+def is_typo(said: Quantity, real: float) -> bool:
+    """Whether a value is written as the real one but for one digit or two exchanged ones; small numbers prove nothing.
+
+    So near a miss of a relation that all numbers of a sentence take part in is hardly chance, whatever its words are.
+    """
+    step = 2 * said.half
+    if step <= 0 or real <= 0 or not math.isfinite(real):
+        return False
+    if said.unit is not None or said.value >= 1000:
+        step = max(step, said.last_place / 10)  # `$2,300` against `$2,200`
+    one, other = (f"{round(value / step)}" for value in (said.value, real))
+    if len(one) != len(other) or abs(round(real / step) * step - real) > 0.02 * real:
+        return False
+    differing = [index for index in range(len(one)) if one[index] != other[index]]
+    if len(differing) == 1:
+        return len(one) > 2 or (len(one) == 2 and abs(int(one) - int(other)) == 10)
+    return (
+        len(differing) == 2
+        and differing[1] == differing[0] + 1
+        and one[differing[0]] == other[differing[1]]
+        and one[differing[1]] == other[differing[0]]
+    )

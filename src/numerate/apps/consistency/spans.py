@@ -6,79 +6,75 @@ As with changes, the pair (`from 1990 to 2005`, `opened in 1990 and closed in 20
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from numerate.apps.consistency.quantities import CLOCK, COUNT, DATED, UNIT, YEAR, slot
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.sentence_windows import RELATIVE
+from numerate.apps.consistency.slots import CLOCK, COUNT, TIME, UNIT, slot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
 
 __all__ = ["Age", "Span", "ages_of", "spans_of"]
 
-_TIME = YEAR + DATED
-_A, _B, _D = slot("a", _TIME), slot("b", _TIME), slot("d", UNIT)
+_A, _B, _D = slot("a", TIME), slot("b", TIME), slot("d", UNIT)
 _GAP = r"[^.;:()\ue000-\uf8ff]"
 _BEGIN = (
-    r"(?:began|begun|begins|start(?:ed|s)?|open(?:ed|s)?|founded|found|joined|established|launched|built"
-    r"|appointed|elected|commenced|introduced"
-    r"|formed|created|enlisted|entered|arrived|inaugurated|incorporated|installed|released|issued|planted"
-    r"|moved in|born|left)"
+    r"(?:began|begun|begins|start(?:ed|s)?|open(?:ed|s)?|founded|found|joined|established|launched|built|appointed"
+    r"|elected|commenced|introduced|formed|created|enlisted|entered|arrived|inaugurated|incorporated|installed|released"
+    r"|issued|planted|moved in|born|left)"
 )
 _END = (
-    r"(?:ended|ends|end|finished|complet(?:ed|ion)|clos(?:ed|es|ing)|dissolved|demolished|concluded"
-    r"|abolished|discontinued|retired|left|resigned"
-    r"|stepped down|expired|expires|ceased|returned|disbanded|replaced|died|lasted|continued|ran|stayed"
-    r"|served|finally|broken up|scrapped|sold|merged)"
+    r"(?:ended|ends|end|finished|complet(?:ed|ion)|clos(?:ed|es|ing)|dissolved|demolished|concluded|abolished"
+    r"|discontinued|retired|left|resigned|stepped down|expired|expires|ceased|returned|disbanded|replaced|died|lasted"
+    r"|continued|ran|stayed|served|finally|broken up|scrapped|sold|merged)"
 )
 _PAIRS = [
-    re.compile(
+    regex(
         rf"\b(?:from|between) (?:[a-z]+ ){{0,3}}?{_A}(?P<gap>{_GAP}{{0,30}}?)(?:\b(?:to|until|till|through"
         rf"|and)\b|–|—|-) ?(?:[a-z]+ ){{0,3}}?{_B}"),
-    re.compile(rf"\({_A}(?P<gap>) ?[–—-] ?{_B}\)"),
-    re.compile(
+    regex(rf"\({_A}(?P<gap>) ?[–—-] ?{_B}\)"),
+    regex(
         rf"\b{_BEGIN}\b{_GAP}{{0,30}}?\b(?:in|on|since|from) (?:[a-z]+ )?{_A}(?P<gap>{_GAP}{{0,40}}?\b{_END}\b"
         rf"{_GAP}{{0,25}}?)\b(?:in|on|until|till|to|at|by) (?:[a-z]+ )?{_B}"),
 ]  # fmt: skip
 _LEAD = (
-    r"(?:(?:or|for|an?|the|lasting|lasted|lasts|taking|took|takes|after|which|it|i\.e\.,?|that is,?|in all"
-    r"|period|span|reign|career|tenure|term"
-    r"|of|spanning|covering|just|only|exactly|about|total|full|having|and|ran|long|stretch|run|altogether"
-    r"|making|a total of|whole|is|was) )*"
+    r"(?:(?:or|for|an?|the|lasting|lasted|lasts|taking|took|takes|after|which|it|i\.e\.,?|that is,?|in all|period|span"
+    r"|reign|career|tenure|term|of|spanning|covering|just|only|exactly|about|total|full|having|and|ran|long|stretch|run"
+    r"|altogether|making|a total of|whole|is|was) )*"
 )
 _TAIL = (
     r"(?=[.,;)]|$| (?:(?:later|afterwards|in all|in total|altogether|long|overall|in office|to [a-z]+|in power)\b"
     r"|of (?!age|experience|his|her|their|its|the))| (?:[a-z]+ )?(?:reign|period|span|career|tenure|stretch"
     r"|spell|run|term|war|journey)\b)"
 )
-_AFTER = re.compile(rf"(?P<far>{_GAP}{{0,30}}?)(?:,|;| \(| –| —| -)? ?{_LEAD}{_D}{_TAIL}")
-_BEFORE = re.compile(
+_AFTER = regex(rf"(?P<far>{_GAP}{{0,30}}?)(?:,|;| \(| –| —| -)? ?{_LEAD}{_D}{_TAIL}")
+_BEFORE = regex(
     r"\b(?:for|lasted|lasting|lasts|took|takes|after|spent|serv(?:ed|ing)|ruled|reigned|ran|runs|worked"
     r"|lived|spanned|spanning|(?:[a-z]+) of|an?) (?:an? |the |exactly |a total of )?"
     rf"{_D}(?P<far>{_GAP}{{0,45}}?),? ?$"
 )
-_LATER = re.compile(
+_LATER = regex(
     rf"\b(?:in|on) {_A}(?P<far>{_GAP}{{0,70}}?)(?<!\balmost)(?<!\bsome)(?:,| –|\(| and)? ?(?:just |only "
     rf"|exactly )?{_D} (?:later|afterwards)(?:,| –|\)|\(| \()? ?(?:in|on|until)? ?{_B}"
 )
-_LATER_BEHIND = re.compile(
+_LATER_BEHIND = regex(
     rf"\b(?:in|on) {_A}(?P<far>{_GAP}{{0,70}}?)\b(?:in|on|until) {_B}(?:,| –| \(| -)? ?(?:just |only "
     rf"|exactly |a full )?{_D} (?:later|afterwards)\b"
 )
-_SINCE = re.compile(
-    rf"{slot('b', _TIME + CLOCK)}(?:,| –| \(|,? or|,? that is,?| -)? ?(?:just |only "
+_SINCE = regex(
+    rf"{slot('b', TIME + CLOCK)}(?:,| –| \(|,? or|,? that is,?| -)? ?(?:just |only "
     rf"|exactly )?{_D} (?P<way>after|before)(?P<far>{_GAP}{{1,45}}?)\b(?:in|on|of|at"
-    rf"|from) (?:the )?{slot('a', _TIME + CLOCK)}(?=[ ,.;)]|$)"
+    rf"|from) (?:the )?{slot('a', TIME + CLOCK)}(?=[ ,.;)]|$)"
 )
-_BREAK = re.compile(
-    r"\b(?:and(?! (?:so|thus|lasted|took|ran)\b)|while|whereas|but|although|which|who|whose|when|again"
-    r"|first|second|then|ago|every|each|per|or"
-    r"|experience|pause|interruption|last|next|another|previous|more than"
-    r"|with|since|where|late|early|earlier|before|old|aged|age|his wife|her husband|sentence\w*|prison"
-    r"|contract|including|warranty|covered|follow|older|younger)\b"
+_BREAK = regex(
+    r"\b(?:and(?! (?:so|thus|lasted|took|ran)\b)|while|whereas|but|although|which|who|whose|when|again|first|second"
+    r"|then|ago|every|each|per|or|experience|pause|interruption|last|next|another|previous|more than|with|since|where"
+    r"|late|early|earlier|before|old|aged|age|his wife|her husband|sentence\w*|prison|contract|including|warranty"
+    r"|covered|follow|older|younger)\b"
 )
 
 
@@ -103,7 +99,7 @@ def spans_of(sentence: Sentence) -> Iterator[Span]:
     """All spans of years and dates with a claimed duration.
 
     Example:
-        >>> from numerate.apps.consistency.quantities import Sentence
+        >>> from numerate.apps.consistency.sentences import Sentence
         >>> from numerate.reading import find
         >>> text = "The factory opened in 1880 and closed in 1960 after 70 years."
         >>> [(each.a.value, each.b.value, each.d.value) for each in spans_of(Sentence(text, 0, find(text)))]
@@ -112,7 +108,7 @@ def spans_of(sentence: Sentence) -> Iterator[Span]:
     skeleton = sentence.skeleton
     for pattern in _PAIRS:
         for pair in pattern.finditer(skeleton):
-            a, b = sentence.get(pair, "a"), sentence.get(pair, "b")
+            a, b = sentence.slots(pair, "ab")
             after = _AFTER.match(skeleton, pair.end())
             if after is not None and not _BREAK.search(after["far"]):
                 yield Span(a, b, sentence.get(after, "d"), pair["gap"])
@@ -127,32 +123,30 @@ def spans_of(sentence: Sentence) -> Iterator[Span]:
                         sentence.get(match, "a"), sentence.get(match, "b"), sentence.get(match, "d"), match["far"]
                     )
     for match in _ELDER.finditer(skeleton) if skeleton.count("born") > 1 else ():
-        a, b, d = (sentence.get(match, name) for name in "abd")
+        a, b, d = sentence.slots(match, "abd")
         yield Span(*((a, b) if a.value < b.value else (b, a)), d, "")
     if " after" in skeleton or " before" in skeleton:
         for match in _SINCE.finditer(skeleton):
             if not _BREAK.search(match["far"]):
-                a, b, d = (sentence.get(match, name) for name in "abd")
+                a, b, d = sentence.slots(match, "abd")
                 if match["way"] == "before":
                     a, b = b, a
                 yield Span(a, b, d, match["far"])
 
 
-_ELDERS = re.compile(r"\b(?:the|his|her|their|its) (?:younger|older|elder|second|next|other|last)\b(?: one\b)?")
-_ELDER = re.compile(
-    rf"\bborn(?: [a-z]+)? (?:in|on) {slot('a', _TIME)}(?P<far>{_GAP}{{0,60}}?){_D} (?:older"
+_ELDERS = regex(r"\b(?:the|his|her|their|its) (?:younger|older|elder|second|next|other|last)\b(?: one\b)?")
+_ELDER = regex(
+    rf"\bborn(?: [a-z]+)? (?:in|on) {slot('a', TIME)}(?P<far>{_GAP}{{0,60}}?){_D} (?:older"
     rf"|younger)\b(?P<far2>{_GAP}{{0,60}}?)"
-    rf"\bborn(?: [a-z]+)? (?:in|on) {slot('b', _TIME)}"
+    rf"\bborn(?: [a-z]+)? (?:in|on) {slot('b', TIME)}"
 )
-_BORN = re.compile(
-    rf"\b(?:born|birth|founded|established|incorporated)(?: [a-z]+){{0,4}}?(?: on| in)? {slot('a', _TIME)}"
-)
-_OF_AGE = re.compile(
+_BORN = regex(rf"\b(?:born|birth|founded|established|incorporated)(?: [a-z]+){{0,4}}?(?: on| in)? {slot('a', TIME)}")
+_OF_AGE = regex(
     r"\b(?:aged|age|at the age of|age of|turned|turns|at age|at just|is now|was just|was only|was|died at"
     rf"|at) (?:now |then |just |only |about )?{slot('d', COUNT + UNIT)}"
     rf"(?:[ -]years?[ -](?:old|of age)| old| of age)?(?=[.,;)]|$| (?:in|on|when|at|as|after|by|years|and|she|he)\b)"
 )
-_OTHER_EVENT = re.compile(r"\b(?:which|that|whose|while|until|before|then|later|after|moved|where|since)\b|[;:]")
+_OTHER_EVENT = regex(r"\b(?:which|that|whose|while|until|before|then|later|after|moved|where|since)\b|[;:]")
 
 
 def ages_of(sentence: Sentence) -> Iterator[Age]:

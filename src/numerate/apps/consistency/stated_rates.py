@@ -2,43 +2,42 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
-from numerate.apps.consistency.closed import context_of, is_typo, values_of
+from numerate.apps.consistency.patterns import regex
+from numerate.apps.consistency.slips import is_typo
 from numerate.numerals.unit_tables import UNITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.findings import Finding
 
 __all__ = ["stated_rates"]
 
-_PER = re.compile(r"(?: [a-z'’-]+){0,3}? (?:per|an?|each|every|/) ?(?P<per>[a-z]{3,})\b")
-_NOUN = re.compile(r"(?:[ -](?P<first>[a-z'’-]+))?(?: (?P<second>[a-z'’-]+))?")
-_AMONG = re.compile(
+_PER = regex(r"(?: [a-z'’-]+){0,3}? (?:per|an?|each|every|/) ?(?P<per>[a-z]{3,})\b")
+_NOUN = regex(r"(?:[ -](?P<first>[a-z'’-]+))?(?: (?P<second>[a-z'’-]+))?")
+_AMONG = regex(
     r"\b(?:divid\w+|shar\w+|split\w*|distribut\w+)(?: [a-z]+){0,3} (?:among|between|by|across|over)(?: the| its"
     r"| his| her| all)? $"
 )
-_SETS_APART = re.compile(
-    r"\b(?:than|compared|versus|vs|against|respectively|includ\w+|of (?:which|whom|them|these|those)|rose|fell"
-    r"|grew|more|less"
-    r"|fewer|another|further|at least|record|previous\w*|since|while|whereas|but|up to|from|limit|maximum"
-    r"|minimum|top|peak"
-    r"|usual\w*|normal\w*|expect\w*|plan\w*|other|twice|target|capacity|first|last|best|only|between|plus|interest|tax"
-    r"|wage|salary|minimum|remaining|extra|discount|by [\ue000-\ue009])\b|%|[×±]"
+_SETS_APART = regex(
+    r"\b(?:than|compared|versus|vs|against|respectively|includ\w+|of (?:which|whom|them|these|those)|rose|fell|grew"
+    r"|more|less|fewer|another|further|at least|record|previous\w*|since|while|whereas|but|up to|from|limit|maximum"
+    r"|minimum|top|peak|usual\w*|normal\w*|expect\w*|plan\w*|other|twice|target|capacity|first|last|best|only|between"
+    r"|plus|interest|tax|wage|salary|minimum|remaining|extra|discount|by [\ue000-\ue009])\b|%|[×±]"
 )
 
 
 def stated_rates(sentence: Sentence) -> Iterator[Finding]:
     """One number per thing, the number of things, and the number of all, or a list with one number for each thing."""
-    values = values_of(sentence)
+    values = sentence.values
     if not 3 <= len(values) <= 9:
         return
-    rates = [(each, match) for each in values if (match := _PER.match(context_of(sentence, each)[1]))]
+    rates = [(each, match) for each in values if (match := _PER.match(sentence.beside(each)[1]))]
     if len(rates) != 1 or any(each.hedge for each in values if "averag" not in each.before.lower()):
         return
     z, match = rates[0]
@@ -72,9 +71,9 @@ def _is_counted(sentence: Sentence, quantity: Quantity, per: str) -> bool:
     """Whether a number counts the things of `per`: 14 days of `a day`, three games of `per game`."""
     if quantity.unit is not None:
         return UNITS.get(per) == quantity.unit or UNITS.get(per + "s") == quantity.unit
-    if _AMONG.search(context_of(sentence, quantity)[0]):
+    if _AMONG.search(sentence.beside(quantity)[0]):
         return True
-    match = _NOUN.match(context_of(sentence, quantity)[1])
+    match = _NOUN.match(sentence.beside(quantity)[1])
     stem = per[:-1] if per.endswith("y") else per
     return match is not None and any(
         (word or "").startswith(stem) and len(word) < len(per) + 4 for word in match.groups()

@@ -8,63 +8,60 @@ from __future__ import annotations
 
 import itertools
 import math
-import re
 import statistics
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
-from numerate.apps.consistency.closed import blur_of, context_of, is_typo, values_of
+from numerate.apps.consistency.patterns import regex
+from numerate.apps.consistency.slips import is_typo
+from numerate.apps.consistency.wrong import wrong_sum
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.findings import Finding
 
 __all__ = ["stated_mean", "stated_results"]
 
 MOST_TERMS = 7
-_ALL = re.compile(
+_ALL = regex(
     r"(?:\b|(?=, or))(?:total\w*|in all|altogether|overall|combined|together|sum|all told|add(?:s|ed|ing)? up"
-    r"|amount\w* to|com(?:es?|ing) to"
-    r"|came to|mak(?:es?|ing)|giv(?:es?|ing)|gave|bring\w*|which (?:makes?|gives?)|so|thus|therefore"
-    r"|hence|yielding"
+    r"|amount\w* to|com(?:es?|ing) to|came to|mak(?:es?|ing)|giv(?:es?|ing)|gave|bring\w*|which (?:makes?|gives?)|so"
+    r"|thus|therefore|hence|yielding"
     r"|result\w* in|for an? (?:[a-z'’-]+ ){1,4}of|for (?:[a-z]+ ){1,3}of|i\.e\.,?|that is,?|, or|equals"
     r"|=)(?: [a-z'’-]+){0,5}[:,]? ?$"
 )
-_WHICH_IS = re.compile(r",? which (?:is|are) (?:an? |exactly )?$")
-_ALL_BEHIND = re.compile(
+_WHICH_IS = regex(r",? which (?:is|are) (?:an? |exactly )?$")
+_ALL_BEHIND = regex(
     r"(?: [a-z'’-]+){0,4}? (?:in all|in total|altogether|all told|combined|overall|together|as a whole)(?=[.,;)]"
     r"|$| (?:for|over|on)\b)"
 )
-_LEFT = re.compile(
+_LEFT = regex(
     r"\b(?:leav(?:es?|ing)|left|remain(?:s|ed|ing)?|so|thus|therefore|hence|net|which leaves|still|rest"
     r"|difference|keeps?|kept"
     r"|other|surplus|change)(?: [a-z'’-]+){0,4} ?$"
 )
-_LEFT_BEHIND = re.compile(
+_LEFT_BEHIND = regex(
     r"(?: [a-z'’-]+){0,3}? (?:left|free|remain(?:s|ed|ing)?|spare|unused|unsold|empty|vacant|available|to go"
-    r"|outstanding|missing"
-    r"|over|short|unpaid|open)(?=[.,;)]|$| (?:for|to|at|by|after|until)\b)"
+    r"|outstanding|missing|over|short|unpaid|open)(?=[.,;)]|$| (?:for|to|at|by|after|until)\b)"
 )
-_MEAN = re.compile(r"\b(?:averag(?:e|es|ed|ing)|mean)(?: [a-z'’-]+){0,4}[:,]? ?$")
-_APART = re.compile(
-    r"\b(?:per|each|every|than|compared|versus|vs|against|between|respectively|includ\w+|among|of (?:which|whom"
-    r"|them|these"
-    r"|those|it|that)|out of|rose|fell|grew|rank\w*|aged|times|more|another|further|at least|record|previous\w*"
-    r"|since|ago"
-    r"|ratio|beat|won|lost|led|margin|from [\ue000-\ue009]|while|whereas|but|or|if|up|down|twice|half|both|most"
-    r"|once|target|limit|maximum"
-    r"|minimum|about|some|expect\w*|plan\w*|forecast|wide|long|high|deep|tall|length|width|by [\ue000-\ue009]"
-    r"|averag\w*|mean)\b|%|[×±]|\d ?[-–/] ?\d|\bare prime|\bso (?:is|are|do|does|did)\b"
+_MEAN = regex(r"\b(?:averag(?:e|es|ed|ing)|mean)(?: [a-z'’-]+){0,4}[:,]? ?$")
+_APART = regex(
+    r"\b(?:per|each|every|than|compared|versus|vs|against|between|respectively|includ\w+|among|of (?:which|whom|them"
+    r"|these|those|it|that)|out of|rose|fell|grew|rank\w*|aged|times|more|another|further|at least|record|previous\w*"
+    r"|since|ago|ratio|beat|won|lost|led|margin|from [\ue000-\ue009]|while|whereas|but|or|if|up|down|twice|half|both"
+    r"|most|once|target|limit|maximum|minimum|about|some|expect\w*|plan\w*|forecast|wide|long|high|deep|tall|length"
+    r"|width|by [\ue000-\ue009]|averag\w*|mean)\b|%|[×±]|\d ?[-–/] ?\d|\bare prime|\bso (?:is|are|do|does|did)\b"
 )
-_OR = re.compile(r", or\b|\bby\b")
-_LIST = re.compile(r",|\band\b|;|:|–|—|\bplus\b|\bwith\b|\bin addition to\b|\+|\bwhile\b")
+_OR = regex(r", or\b|\bby\b")
+_LIST = regex(r",|\band\b|;|:|–|—|\bplus\b|\bwith\b|\bin addition to\b|\+|\bwhile\b")
 
 
 def _operands(sentence: Sentence) -> tuple[list[Quantity], Quantity] | None:
     """All numbers of the kind of the last one, and that one."""
-    values = values_of(sentence)
+    values = sentence.values
     if not 3 <= len(values) <= MOST_TERMS + 2:
         return None
     z = values[-1]
@@ -91,7 +88,7 @@ def stated_results(sentence: Sentence) -> Iterator[Finding]:
     if found is None:
         return
     terms, z = found
-    lead, behind = _lead(sentence, z), context_of(sentence, z)[1]
+    lead, behind = _lead(sentence, z), sentence.beside(z)[1]
     is_all = (
         _ALL.search(lead) is not None or _WHICH_IS.search(lead) is not None or _ALL_BEHIND.match(behind) is not None
     )
@@ -102,7 +99,7 @@ def stated_results(sentence: Sentence) -> Iterator[Finding]:
     words = sentence.skeleton[first:]
     words = words[: words.rfind(chr(0xE100 + sentence.quantities.index(terms[-1])))]
     is_apart = _APART.search(f"{words} {_OR.sub(' ', lead)} {behind[:12]}") is not None
-    slack = blur_of(z) + 1.7 * math.sqrt(sum(blur_of(each) ** 2 for each in terms))
+    slack = z.blur + 1.7 * math.sqrt(sum(each.blur**2 for each in terms))
     if _any_holds(terms, z, slack):
         return
     largest = max(terms, key=lambda each: each.value)
@@ -111,9 +108,7 @@ def stated_results(sentence: Sentence) -> Iterator[Finding]:
         if z.unit is None and _nouns_differ(sentence, largest, z) and not is_typo(z, real):
             return
         if real > 0 and 0.5 < z.value / real < 2 and z.value < largest.value and (not is_apart or is_typo(z, real)):
-            told = " - ".join(plain(each.value) for each in terms)
-            message = f"{told} = {plain(real)}, not {z.text}."
-            yield finding_at("sum", z, message, meant=real, others=terms, probability=0.85)
+            yield wrong_sum(z, terms, real, 0.85, "-")
             return
     if not is_all or z.value <= largest.value:
         return
@@ -121,18 +116,16 @@ def stated_results(sentence: Sentence) -> Iterator[Finding]:
         return
     whole = sum(each.value for each in terms)
     if 0.8 < z.value / whole < 1.25 and (not is_apart or is_typo(z, whole)):
-        told = " + ".join(plain(each.value) for each in terms)
-        message = f"{told} = {plain(whole)}, not {z.text}."
-        yield finding_at("sum", z, message, meant=whole, others=terms, probability=0.85)
+        yield wrong_sum(z, terms, whole, 0.85)
 
 
 def _nouns_differ(sentence: Sentence, one: Quantity, other: Quantity) -> bool:
     """Whether two counts are of things with different names: 46 rounds, 23 games."""
-    nouns = [_THING.match(context_of(sentence, each)[1]) for each in (one, other)]
+    nouns = [_THING.match(sentence.beside(each)[1]) for each in (one, other)]
     return all(nouns) and nouns[0][1][:4] != nouns[1][1][:4]  # type: ignore[index]
 
 
-_THING = re.compile(r" ([a-z]{3,}s)\b")
+_THING = regex(r" ([a-z]{3,}s)\b")
 
 
 def _any_holds(terms: list[Quantity], z: Quantity, slack: float) -> bool:
@@ -148,18 +141,16 @@ def _any_holds(terms: list[Quantity], z: Quantity, slack: float) -> bool:
     return False
 
 
-_NOT_MEAN = re.compile(
-    r"\b(?:than|compared|versus|against|national|annual|previous\w*|respectively|weighted|season"
-    r"|career|league|record|below"
-    r"|above|while|whereas|but|per cent|total\w*|median|rose|fell|increase\w*|decrease\w*|sd|deviation|between"
-    r"|range\w*|from"
-    r"|over the|long-term|usual|standard|although|though)\b|±|%"
+_NOT_MEAN = regex(
+    r"\b(?:than|compared|versus|against|national|annual|previous\w*|respectively|weighted|season|career|league|record"
+    r"|below|above|while|whereas|but|per cent|total\w*|median|rose|fell|increase\w*|decrease\w*|sd|deviation|between"
+    r"|range\w*|from|over the|long-term|usual|standard|although|though)\b|±|%"
 )
 
 
 def stated_mean(sentence: Sentence) -> Iterator[Finding]:
     """`68 points in one class and 74 in the other make an average of 72`: the mean of all other numbers of its kind."""
-    values = values_of(sentence)
+    values = sentence.values
     if not 3 <= len(values) <= MOST_TERMS + 3 or _NOT_MEAN.search(sentence.skeleton):
         return
     means = [each for each in values if _MEAN.search(_lead(sentence, each))]

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import itertools
 import math
-import re
 from typing import TYPE_CHECKING
 
-from numerate.apps.consistency.quantities import COUNT, UNIT, slot
+from numerate.apps.consistency.patterns import regex
+from numerate.apps.consistency.slots import COUNT, UNIT, slot
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
 
 __all__ = ["another_sum", "has_more_parts", "rounding", "slack_of"]
 
@@ -39,7 +40,7 @@ def another_sum(sentence: Sentence, total: Quantity, parts: Sequence[Quantity], 
     return False
 
 
-_CONTAINERS = re.compile(
+_CONTAINERS = regex(
     rf"\b(?:over|in|on|across|during|for) (?:the |all |all the |its |their |his |her |these ){slot('n', COUNT + UNIT)}"
 )
 

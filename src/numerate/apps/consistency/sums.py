@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, matches, plain, rules
@@ -15,16 +14,20 @@ from numerate.apps.consistency.joined_sentences import of_one_kind
 from numerate.apps.consistency.listed_parts import listed_parts
 from numerate.apps.consistency.paragraph_sums import paragraph_sums
 from numerate.apps.consistency.parts import totals_of
-from numerate.apps.consistency.quantities import COUNT, MONEY, ORDINAL, UNIT, one, slot
+from numerate.apps.consistency.patterns import regex
+from numerate.apps.consistency.slots import AMOUNT, COUNT, ORDINAL, one, slot
 from numerate.apps.consistency.stated_results import stated_results
 from numerate.apps.consistency.sum_rounding import another_sum, has_more_parts, rounding, slack_of
+from numerate.apps.consistency.wrong import wrong_sum
 from numerate.numerals.unit_factors import converted
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterable, Sequence
 
     from numerate.apps.consistency.paragraphs import Paragraph
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.consistency.tally import Tally
     from numerate.apps.documents import Document
     from numerate.apps.findings import Finding
@@ -35,8 +38,7 @@ _MIXED = (
     "in all", "all in", "all told", "altogether", "in total", "together", "total", "adds up", "came to", "comes to",
     "making", "makes", "combined",
 )  # fmt: skip
-_NUMBER = COUNT + MONEY + UNIT
-_Q = one(_NUMBER)
+_Q = one(AMOUNT)
 _WORD = rf"(?:[a-z$€£][a-z$€£'’.\-]*|{one(ORDINAL)})"
 _WORDS = rf"(?: (?!and |or |plus ){_WORD}){{0,5}}?"
 _NOUN = rf"(?: (?!and |or |plus ){_WORD}){{1,5}}?"
@@ -44,83 +46,68 @@ _AND = r"(?:,? and|, plus|,? plus|;|,)"
 _PARTS = rf"(?P<parts>{_Q}{_WORDS}(?:{_AND} {_Q}{_WORDS}){{1,9}}?)"
 # Items may have their number at the end: `labour €7.3 million, materials €4.2 million`.
 _ITEMS = rf"(?P<parts>(?:{_WORD} ){{0,3}}{_Q}{_WORDS}(?:{_AND} (?:{_WORD} ){{0,3}}{_Q}{_WORDS}){{1,9}}?)"
-_TOTAL = slot("total", _NUMBER)
-_REST_Q = rf" ?{_Q}"
+_TOTAL = slot("total", AMOUNT)
 
 _AFTER = [
-    (('assist',), re.compile(rf"(?P<parts>{_Q} goals? and {_Q} assists?) for (?:a total of )?{_TOTAL} points")),
-    (('wins',), re.compile(
+    (('assist',), regex(rf"(?P<parts>{_Q} goals? and {_Q} assists?) for (?:a total of )?{_TOTAL} points")),
+    (('wins',), regex(
         rf"(?P<parts>{_Q} wins?, {_Q} (?:loss(?:es)?|defeats?|draws?|ties)(?:,? and|,) {_Q} (?:loss(?:es)?"
         rf"|defeats?|draws?|ties))"
                rf" (?:from|in) (?:its |their |his |her |the )?{_TOTAL} (?:matches|games)")),
-    (('won ',), re.compile(
+    (('won ',), regex(
         rf"(?P<parts>won {_Q}(?: games| matches)?, (?:drew|tied|lost) {_Q},? and (?:drew|tied|lost) {_Q}) (?:of"
         rf"|from) "
                rf"(?:its |their |his |her |the )?{_TOTAL} (?:matches|games)")),
-]  # fmt: skip
-_BEFORE = [
-    (('leaving', ' left', 'remain'), re.compile(
-        rf"\b(?:of|out of|from) (?:the |its |their |these |all )?(?:original )?{_TOTAL}{_NOUN}(?: [a-z]+){{0,2}}?, "
-        rf"(?P<parts>{_Q}(?: {_WORD}){{1,6}}?,? (?P<sure>leaving|which left) {_Q})"
-        rf"(?: [a-z]+){{0,3}}?(?=[.;),]|$| (?:left|remain))")),
-    (('split',), re.compile(
-        rf"{_TOTAL} (?:seats|votes|delegates|members)(?: [a-z]+){{0,5}} (?:are|were"
-        rf"|was) split (?P<parts>{_Q} to {_Q})")),
 ]  # fmt: skip
 # Two parts that exclude each other: `15 people, 9 women and 5 men`.
 _OPPOSED = [
     # `the class of 28 has 15 boys and 14 girls`
     (
         (" of ",),
-        re.compile(
+        regex(
             rf"\b[a-z]+ of {_TOTAL}(?: [a-z]+)? (?:has|had|includes|included|with|contains|counts) "
             rf"(?P<parts>{_Q}{_WORDS},? and {_Q}{_WORDS})(?=[.;)]|$)"
         ),
     ),
-    ((", ",), re.compile(rf"{_TOTAL}{_NOUN}, (?P<parts>{_Q}{_WORDS},? and {_Q}{_WORDS})(?=[.;)]|$)")),
+    ((", ",), regex(rf"{_TOTAL}{_NOUN}, (?P<parts>{_Q}{_WORDS},? and {_Q}{_WORDS})(?=[.;)]|$)")),
 ]
 _AT_MOST = [
-    ((", of wh",), re.compile(rf"{_TOTAL}{_WORDS}, of wh(?:ich|om) {_ITEMS}(?=[.;)]|$)")),
+    ((", of wh",), regex(rf"{_TOTAL}{_WORDS}, of wh(?:ich|om) {_ITEMS}(?=[.;)]|$)")),
     # `we enrolled 240 adults; 118 were assigned to the drug and 132 to placebo`
-    ((" assigned ", " allocated ", " received ", " randomi"), re.compile(
+    ((" assigned ", " allocated ", " received ", " randomi"), regex(
         rf"{_TOTAL}{_NOUN}(?: [a-z]+){{0,3}}?[;,:] (?:and )?{_PARTS}(?=[.;)]|$)")),
     # `the 10-member board has six executive and five independent directors`
     (("-member", "-person", "-man ", "-strong", "-seat", "-player", "-piece", "-bed", "-room",
-      "-car ", "-team"), re.compile(
+      "-car ", "-team"), regex(
         rf"{_TOTAL}-(?:member|person|man|strong|seat|player|piece|bed|room|car|team)(?: [a-z]+){{1,3}}? (?:has|had"
         rf"|includes|included|of|contains|counts|with) {_PARTS}(?=[.;)]|$)")),
     # `a fleet of 85 aircraft includes 52 Airbus and 43 Boeing jets`
-    ((" has ", " had ", " include", " with ", " contains ", " counts "), re.compile(
+    ((" has ", " had ", " include", " with ", " contains ", " counts "), regex(
         rf"\b[a-z]+ of {_TOTAL}(?: [a-z]+)? (?:has|had|includes|included|with|contains|counts) {_PARTS}(?=[.;)]|$)")),
-    ((' of them',), re.compile(
+    ((' of them',), regex(
         rf"{_TOTAL}{_NOUN}(?: \w+){{0,3}}, (?P<parts>{_Q} of them{_WORDS},? and {_Q} of them{_WORDS})(?=[.;)]|$)")),
-    (('of ', 'among '), re.compile(
+    (('of ', 'among '), regex(
         rf"\b(?:of|among) (?:the |a total of |these |those |all |our |(?:the "
         rf"|an? )?[a-z]+['’]s )?{_TOTAL}{_NOUN}(?: \w+){{0,2}},"
         rf" {_PARTS}(?=[.;)]|$)")),
-    (('of ', 'among '), re.compile(
-        rf"^(?:out )?(?:of|among) (?:the |these |those |all |our )?{_TOTAL}{_NOUN},? [a-z]+ [a-z]+"
-        rf" {_PARTS}(?=[.;)]|$)")),
 ]  # fmt: skip
-_VOTED = re.compile(r"\b(?:in favou?r|for|against|yes|no)\b")
-_NAME = re.compile(rf"([a-z]+) {one(COUNT)}")
-_REFERENCE = re.compile(
-    r"\b(?:tables?|figures?|figs?\.?|sections?|chapters?|rows?|columns?|eqs?\.?|remark|lemma|theorem"
-    r"|pages?|route|highway|"
-    r"subject|no\.|number|volumes?|vol\.|sr|us|interstate|step|level|grade|age|aged|room|line|phase"
-    r"|episode|channel)\s*$"
-    r"|\b(?:tables?|figures?|figs?\.?|sections?|chapters?|rows?|columns?|eqs?\.?|remark|lemma|theorem) [\ue000-\ue009]"
+_VOTED = regex(r"\b(?:in favou?r|for|against|yes|no)\b")
+_NAME = regex(rf"([a-z]+) {one(COUNT)}")
+_REFERENCE = regex(
+    r"\b(?:tables?|figures?|figs?\.?|sections?|chapters?|rows?|columns?|eqs?\.?|remark|lemma|theorem|pages?|route"
+    r"|highway|subject|no\.|number|volumes?|vol\.|sr|us|interstate|step|level|grade|age|aged|room|line|phase|episode"
+    r"|channel)\s*$|\b(?:tables?|figures?|figs?\.?|sections?|chapters?|rows?|columns?|eqs?\.?|remark|lemma"
+    r"|theorem) [\ue000-\ue009]"
 )
-_OPEN = re.compile(
+_OPEN = regex(
     r"\b(?:includ|among|especially|notably|e\.g|for example|such as|mostly|mainly|respectively|average|per |each|other|"
     r"field goals?|touchdowns?|free throws?|three-pointers?|extra points?|tries|more|another|additional"
     r"|further|rest|remain|plus the|up to|from \d|out of|overlap|both|times|×)"
 )
-_COMPLETE = re.compile(r"\b(?:remaining|other|rest|remainder|leaving|which left)\b")
-_MAY_OVERLAP = re.compile(
-    r"\b(?:had|have|has|having|speak\w*|spoke|owne?d?|likes?|liked|plays?(?!-)|played|takes?|took"
-    r"|stud(?:y|ied)|reported|used?"
-    r"|experienced|knew|know|visited|read|both|also|suffered|complained|mentioned|said|cited|drank"
+_COMPLETE = regex(r"\b(?:remaining|other|rest|remainder|leaving|which left)\b")
+_MAY_OVERLAP = regex(
+    r"\b(?:had|have|has|having|speak\w*|spoke|owne?d?|likes?|liked|plays?(?!-)|played|takes?|took|stud(?:y|ied)"
+    r"|reported|used?|experienced|knew|know|visited|read|both|also|suffered|complained|mentioned|said|cited|drank"
     r"|watched|with|named|showed)\b"
 )
 """Things that one may have or do together with another."""
@@ -167,7 +154,7 @@ class Sums(Rule):
         if len(sentence.quantities) < 3:
             return
         skeleton = sentence.skeleton
-        if sum(skeleton.count(each) for each in _NUMBER) < 3:
+        if sum(skeleton.count(each) for each in AMOUNT) < 3:
             return
         found: list[Finding] = []
         for each in totals_of(sentence):
@@ -181,7 +168,7 @@ class Sums(Rule):
             if not found:
                 found += closed(sentence)
         yield from found
-        for match in matches(skeleton, _AFTER + _BEFORE):
+        for match in matches(skeleton, _AFTER):
             yield from self._equal(sentence, match)
         for match in matches(skeleton, _OPPOSED):
             if _VOTED.search(match[0][: match.start("parts") - match.start()]):
@@ -194,9 +181,7 @@ class Sums(Rule):
     def _equal(self, sentence: Sentence, match: re.Match[str]) -> Iterable[Finding]:
         total, parts = sentence.get(match, "total"), sentence.within(match["parts"])
         parts = [part for part in parts if part is not total]
-        # Verbs that complete the whole speak for themselves; then only the words of the parts are looked at.
-        named = match["parts"] if "sure" in match.groupdict() else match[0]
-        yield from self._sum(sentence, total, parts, match[0], named, ": " in match[0])
+        yield from self._sum(sentence, total, parts, match[0], match[0], ": " in match[0])
 
     def _sum(
         self, sentence: Sentence, total: Quantity, parts: list[Quantity], words: str, named: str, share_unit: bool
@@ -221,9 +206,7 @@ class Sums(Rule):
             return
         if another_sum(sentence, total, parts, scale) or (whole < total.value and has_more_parts(sentence, len(parts))):
             return
-        terms = " + ".join(plain(part.value) for part in parts)
-        message = f"{terms} = {plain(whole)}, not {total.text}."
-        yield finding_at("sum", total, message, meant=whole, others=parts)
+        yield wrong_sum(total, parts, whole)
 
     def _at_most(self, sentence: Sentence, match: re.Match[str], is_certain: bool) -> Iterable[Finding]:
         total, parts = sentence.get(match, "total"), sentence.within(match["parts"])

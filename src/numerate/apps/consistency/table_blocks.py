@@ -7,21 +7,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from numerate.apps.consistency.base import Rule, rules
+from numerate.apps.consistency.base import Rule, finding_in_cell, rules
 from numerate.apps.consistency.cell_style import like_cell
 from numerate.apps.consistency.column_totals import near_slip
-from numerate.apps.findings import Finding
+from numerate.apps.consistency.patterns import regex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from numerate.apps.consistency.table_numbers import NumberTable
     from numerate.apps.documents import Document
+    from numerate.apps.findings import Finding
 
 __all__ = ["TableSummaries"]
 
 MOST_ROWS = 400
-_BLOCK = re.compile(
+_BLOCK = regex(
     r"(?:q|h|quarter|half|half-year|semester|term|season|year|fy|week|group|section|part|zone|team"
     r"|block)[ .-]?(?:\d{1,4}|i{1,3}|iv|one|two)?(?: .{0,20})?"
     r"|.{0,30}\b(?:together|combined|net|balance|altogether|aggregate|all .{1,20}|both .{1,20})",
@@ -38,24 +39,24 @@ _MEANS: list[tuple[str, str, Callable[[np.ndarray], float]]] = [
     (r"(?:the )?(?:min\.?|minimum|lowest|smallest)(?: .{0,12})?", "minimum", lambda values: float(values.min())),
     (r"(?:the )?(?:max\.?|maximum|highest|largest)(?: .{0,12})?", "maximum", lambda values: float(values.max())),
 ]
-_STATISTICS = [(re.compile(pattern, re.IGNORECASE), name, of) for pattern, name, of in _MEANS]
-_SPREAD = re.compile(
+_STATISTICS = [(regex(pattern, re.IGNORECASE), name, of) for pattern, name, of in _MEANS]
+_SPREAD = regex(
     r"(?:sd|s\.d\.|std\.?|standard .*|range|variance|cv|n|count|spread|fastest|slowest|best|worst)\b.*", re.IGNORECASE
 )
-_EXTREME = re.compile(
+_EXTREME = regex(
     r"\b(?:best|worst|max|maximum|highest|peak|top|min|minimum|lowest|fastest|slowest|longest|shortest)\b",
     re.IGNORECASE,
 )
-_BALANCE = re.compile(
+_BALANCE = regex(
     r"\b(?:balance|saldo|running|cumulative|to date|stock|on hand|in stock|level|clock|cum\.?|remaining)\b",
     re.IGNORECASE,
 )
-_IN = re.compile(
+_IN = regex(
     r"\b(?:in|credit|deposits?|receipts?|received|income|paid in|added|inflow|arrivals?|purchases?"
     r"|delivered|plus|incoming)\b",
     re.IGNORECASE,
 )
-_OUT = re.compile(
+_OUT = regex(
     r"\b(?:out|debit|withdrawals?|payments?|spent|expenses?|expenditure|paid out|paid|taken|outflow"
     r"|issued|sold|used|minus|outgoing|removed)\b",
     re.IGNORECASE,
@@ -217,13 +218,7 @@ def _extremes(document: Document, table: NumberTable) -> Iterator[Finding]:
 def _finding(document: Document, row: int, column: int, real: float, message: str, kind: str) -> Finding:
     written = document.rows[row][column].strip()
     meant = like_cell(document.rows, row, column, round(real, 6))
-    return Finding(
-        rule="summary",
-        message=message.format(meant, written),
-        written=written,
-        meant=meant,
-        cell=(row + document.first_row, column),
-        key=document.header[column],
-        probability=0.9,
-        evidence={"kind": kind, "expected": real},
+    message = message.format(meant, written)
+    return finding_in_cell(
+        "summary", document, row, column, message, meant=meant, probability=0.9, kind=kind, expected=real
     )

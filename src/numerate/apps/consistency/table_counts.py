@@ -5,20 +5,21 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from numerate.apps.consistency.base import Rule, plain, rules
-from numerate.apps.findings import Finding
+from numerate.apps.consistency.base import Rule, finding_in_cell, plain, rules
+from numerate.apps.consistency.patterns import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numerate.apps.consistency.table_numbers import NumberTable
     from numerate.apps.documents import Document
+    from numerate.apps.findings import Finding
 
 __all__ = ["CountedShares"]
 
-_CELL = re.compile(r"(?P<n>\d[\d,]*)(?: ?/ ?(?P<of>\d[\d,]*))? ?[(\[] ?(?P<p>\d{1,3}(?:\.\d+)?) ?%? ?[)\]]")
-_HEAD = re.compile(r"\b[nN] ?= ?(?P<n>\d[\d,]*)")
-_SIZES = re.compile(
+_CELL = regex(r"(?P<n>\d[\d,]*)(?: ?/ ?(?P<of>\d[\d,]*))? ?[(\[] ?(?P<p>\d{1,3}(?:\.\d+)?) ?%? ?[)\]]")
+_HEAD = regex(r"\b[nN] ?= ?(?P<n>\d[\d,]*)")
+_SIZES = regex(
     r"(?:n|N|total|no\.? of (?:patients|participants|subjects)|patients|participants|sample size|all)\.?(?: ?\(n\))?",
     re.IGNORECASE,
 )
@@ -63,10 +64,9 @@ class CountedShares(Rule):
                 meant = f"{written[: match.start('p')]}{real:.{digits}f}{written[match.end('p') :]}"
                 size = match["of"] or plain(sizes[0])
                 message = f"{match['n']} of {size} are {real:.{digits}f} %, not {match['p']} %."
-                yield Finding(
-                    rule="counted-shares", message=message, written=written, meant=meant,
-                    cell=(row + document.first_row, column), key=head, probability=0.92, evidence={"expected": real},
-                )  # fmt: skip
+                yield finding_in_cell(
+                    "counted-shares", document, row, column, message, meant=meant, probability=0.92, expected=real
+                )
 
     @staticmethod
     def _sizes(document: Document, column: int, head: str) -> list[float]:

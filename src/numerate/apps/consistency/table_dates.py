@@ -7,24 +7,26 @@ import itertools
 import re
 from typing import TYPE_CHECKING
 
+from numerate.apps.consistency.base import finding_in_cell
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.relation_candidates import is_span
-from numerate.apps.findings import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numerate.apps.consistency.table_numbers import NumberTable
     from numerate.apps.documents import Document
+    from numerate.apps.findings import Finding
 
 __all__ = ["date_findings"]
 
-_ISO = re.compile(r"\d{4}-\d{2}-\d{2}")
-_LENGTH = re.compile(r"\b(?:days?|nights?|duration|length|stay|weeks?)\b", re.IGNORECASE)
-_BEGIN = re.compile(
+_ISO = regex(r"\d{4}-\d{2}-\d{2}")
+_LENGTH = regex(r"\b(?:days?|nights?|duration|length|stay|weeks?)\b", re.IGNORECASE)
+_BEGIN = regex(
     r"\b(?:start\w*|begin\w*|from|opened|admi\w*|arriv\w*|check-?in|hired|born|ordered|received|issued|departure)\b",
     re.IGNORECASE,
 )
-_END = re.compile(
+_END = regex(
     r"\b(?:end\w*|finish\w*|until|to|closed|discharg\w*|depart\w*|check-?out|left|died|delivered|returned|due|completed"
     r"|arrival)\b",
     re.IGNORECASE,
@@ -50,7 +52,7 @@ def date_findings(document: Document, table: NumberTable) -> Iterator[Finding]:
             if one[row] > other[row]:
                 first, second = document.rows[row][a].strip(), document.rows[row][b].strip()
                 message = f"{table.header[a]} {first} is after {table.header[b]} {second}."
-                yield _found(document, table, row, b, message, None, "order")
+                yield finding_in_cell("relation", document, row, b, message, probability=0.92, kind="order", share=1.0)
 
 
 def _dates(document: Document, index: int) -> dict[int, int]:
@@ -77,20 +79,7 @@ def _lengths(document: Document, table: NumberTable, column: int, days: dict[int
         if len(wrong) == 1 and len(values) - 1 >= LEAST_ROWS - 1:
             row, meant = wrong[0], f"{(days[wrong[0]] + extra) / unit:g}"
             message = f"{table.header[column]} are {meant} by the dates of the row, not {values[row]:g}."
-            yield _found(document, table, row, column, message, meant, "days")
+            yield finding_in_cell(
+                "relation", document, row, column, message, meant=meant, probability=0.92, kind="days", share=1.0
+            )
             return
-
-
-def _found(
-    document: Document, table: NumberTable, row: int, column: int, message: str, meant: str | None, kind: str
-) -> Finding:
-    return Finding(
-        rule="relation",
-        message=message,
-        written=document.rows[row][column].strip(),
-        meant=meant,
-        cell=(row + document.first_row, column),
-        key=table.header[column],
-        probability=0.92,
-        evidence={"kind": kind, "share": 1.0},
-    )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from numerate.apps.consistency.patterns import regex
 from numerate.numerals.unit_tables import UNITS
 
 if TYPE_CHECKING:
@@ -18,35 +19,35 @@ if TYPE_CHECKING:
 
 __all__ = ["NumberTable", "cell_number", "header_unit", "table_of"]
 
-_NUMBER = re.compile(
+_NUMBER = regex(
     r"[~≈]?\s*(?P<open>\()?\s*(?P<sign>[-+−–]?)\s*(?P<currency>[$€£¥])?\s*(?P<sign2>[-−]?)"
     r"(?P<digits>\d{1,3}(?:[,'\u00a0\u202f ]\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)"
     r"(?P<exponent>[eE][-+]?\d{1,3})?\s*(?P<suffix>%|‰"
     r"|[A-Za-zµ°/²³$€£]{1,12})?\s*(?P<close>\))?\s*(?:\[\w{1,3}\]|[*†‡])*"
 )
-_EUROPEAN = re.compile(r"[-−]?\d{1,3}(?:\.\d{3})+(?:,\d+)?|[-−]?\d+,\d{1,2}|[-−]?\d+,\d{4,}")
-_CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
-_GROUPS = re.compile(r"[,'\u00a0\u202f ]")
-_TOTAL = re.compile(
+_EUROPEAN = regex(r"[-−]?\d{1,3}(?:\.\d{3})+(?:,\d+)?|[-−]?\d+,\d{1,2}|[-−]?\d+,\d{4,}")
+_CLOCK = regex(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
+_GROUPS = regex(r"[,'\u00a0\u202f ]")
+_TOTAL = regex(
     r"(?:.{0,40}\b)?(?:(?:grand|sub|overall|net)[ -]?)?(?:totals?|subtotals?|sums?|gesamt|summe"
     r"|insgesamt)(?:\b.{0,30})?|all(?: (?:[a-z]+ )?[a-z]{3,})?|overall|combined|altogether|in all|whole [a-z ]{3,20}",
     re.IGNORECASE,
 )
-_SUBTOTAL = re.compile(r"(?:(?:grand|sub)[ -]?)?totals?|sum", re.IGNORECASE)
-_ADJUSTED = re.compile(
+_SUBTOTAL = regex(r"(?:(?:grand|sub)[ -]?)?totals?|sum", re.IGNORECASE)
+_ADJUSTED = regex(
     r"deduct|docked|penal|bonus|adjust|stripped|taken (?:off|away)|exclud|left out|not (?:count|includ)|withdr[ae]w"
     r"|awarded|abandon|annul|void|forfeit|credited|lost .{0,12}points|discount|price of|free|reduced|surcharge|rebate",
     re.IGNORECASE,
 )
 """What a note below a table says of a row that need not fit the others."""
-_SENTENCE = re.compile(r"(?<=[.!?;])\s+")
-_NAME = re.compile(r"[^\W\d_]{3}")
-_ODD = re.compile(
+_SENTENCE = regex(r"(?<=[.!?;])\s+")
+_NAME = regex(r"[^\W\d_]{3}")
+_ODD = regex(
     r"[*†‡§]$|\[\w\]$|^(?:fastest|slowest|best|worst|mean|average|avg|median|min|max|minimum|maximum"
     r"|lowest|highest|sd|std)\b",
     re.IGNORECASE,
 )
-_UNIT = re.compile(r"[(\[,] ?([^()\[\],]{1,12})[)\]]?\s*$|\bin ([a-zµ°/²³0-9]{1,12})\s*$")
+_UNIT = regex(r"[(\[,] ?([^()\[\],]{1,12})[)\]]?\s*$|\bin ([a-zµ°/²³0-9]{1,12})\s*$")
 NUMERIC_FROM = 0.6
 """Share of the filled cells of a column that must be numbers."""
 

@@ -7,8 +7,9 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from numerate.apps.consistency.base import finding_in_cell
 from numerate.apps.consistency.cell_style import like_cell
-from numerate.apps.findings import Finding
+from numerate.apps.consistency.patterns import regex
 from numerate.numerals.unit_factors import converted, dimension_name
 from numerate.reading import find
 
@@ -17,15 +18,14 @@ if TYPE_CHECKING:
 
     from numerate.apps.consistency.table_numbers import NumberTable
     from numerate.apps.documents import Document
+    from numerate.apps.findings import Finding
 
 __all__ = ["unit_findings", "unit_of_name"]
 
 LEAST_RIGHT = 2
 MOST_ROWS = 5_000
-_BRACKET = re.compile(r"^(?P<name>.*?)[ _]?[(\[](?:in )?(?P<unit>[^()\[\]]{1,16})[)\]]\s*$")
-_IN = re.compile(
-    r"^(?P<name>.*?)(?:,| in|[ _/]) ?(?P<unit>[^ ,_]{1,12}|(?:sq|square|cubic)\.? [a-z]{1,10})$", re.IGNORECASE
-)
+_BRACKET = regex(r"^(?P<name>.*?)[ _]?[(\[](?:in )?(?P<unit>[^()\[\]]{1,16})[)\]]\s*$")
+_IN = regex(r"^(?P<name>.*?)(?:,| in|[ _/]) ?(?P<unit>[^ ,_]{1,12}|(?:sq|square|cubic)\.? [a-z]{1,10})$", re.IGNORECASE)
 _CELSIUS = {"c": "°C", "f": "°F", "celsius": "°C", "fahrenheit": "°F"}
 
 
@@ -91,7 +91,5 @@ def unit_findings(document: Document, table: NumberTable) -> Iterator[Finding]:
             written = document.rows[row][b].strip()
             meant = like_cell(document.rows, row, b, real)
             message = f"{document.rows[row][a].strip()} {unit} are {meant} {target}, not {written}."
-            yield Finding(
-                rule="relation", message=message, written=written, meant=meant, cell=(row + document.first_row, b),
-                key=document.header[b], probability=0.93, evidence={"kind": "units", "expected": real, "share": 1.0},
-            )  # fmt: skip
+            evidence = {"kind": "units", "expected": real, "share": 1.0}
+            yield finding_in_cell("relation", document, row, b, message, meant=meant, probability=0.93, **evidence)

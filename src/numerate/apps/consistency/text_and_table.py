@@ -9,6 +9,7 @@ import numpy as np
 
 from numerate.apps.consistency.base import Rule, finding_at, plain, rules
 from numerate.apps.consistency.paragraphs import slip_bits
+from numerate.apps.consistency.patterns import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,17 +22,15 @@ if TYPE_CHECKING:
 __all__ = ["TextAndTable"]
 
 MOST_TABLES = 20
-_CUE = re.compile(
-    r"\b(?:total\w*|in all|altogether|overall|all told|sum|combined|together|spent|raised|collected"
-    r"|recorded|counted|received|sold|cost|costs|came to|comes to|amount\w*|budget|below|following"
-    r"|table)\b"
+_CUE = regex(
+    r"\b(?:total\w*|in all|altogether|overall|all told|sum|combined|together|spent|raised|collected|recorded|counted"
+    r"|received|sold|cost|costs|came to|comes to|amount\w*|budget|below|following|table)\b"
 )
-_OTHER = re.compile(
-    r"\b(?:last (?:year|month|week|season|time|quarter)|previous\w*|prior|before|budget(?:ed)?|plan\w*"
-    r"|target|expect\w*|after|compared|than|from|against|forecast|goal|earlier|ago|of them|of which"
-    r"|of these)\b"
+_OTHER = regex(
+    r"\b(?:last (?:year|month|week|season|time|quarter)|previous\w*|prior|before|budget(?:ed)?|plan\w*|target|expect\w*"
+    r"|after|compared|than|from|against|forecast|goal|earlier|ago|of them|of which|of these)\b"
 )
-_WORD = re.compile(r"[a-z]{3,}")
+_WORD = regex(r"[a-z]{3,}")
 _CURRENCY = {
     "EUR": "euro", "USD": "dollar", "GBP": "pound", "CHF": "franc", "€": "euro", "$": "dollar", "£": "pound",
 }  # fmt: skip

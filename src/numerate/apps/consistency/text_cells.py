@@ -9,6 +9,7 @@ import numpy as np
 
 from numerate.apps.consistency.base import Rule, finding_at, rules
 from numerate.apps.consistency.paragraphs import slip_bits
+from numerate.apps.consistency.patterns import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,16 +25,16 @@ __all__ = ["TextCells"]
 MOST_ROWS = 60
 NEEDED = 8.0
 _SCALES = (
-    (1e9, re.compile(r"\b(?:billions?|bn)\b", re.IGNORECASE)),
-    (1e6, re.compile(r"\b(?:millions?|mn|mio|m€|m\$)\b|[$€£]m\b", re.IGNORECASE)),
-    (1e3, re.compile(r"\b(?:thousands?|000s?)\b|'000", re.IGNORECASE)),
+    (1e9, regex(r"\b(?:billions?|bn)\b", re.IGNORECASE)),
+    (1e6, regex(r"\b(?:millions?|mn|mio|m€|m\$)\b|[$€£]m\b", re.IGNORECASE)),
+    (1e3, regex(r"\b(?:thousands?|000s?)\b|'000", re.IGNORECASE)),
 )
-_OTHER = re.compile(
+_OTHER = regex(
     r"\b(?:last (?:year|month|week|season|time|quarter)|previous\w*|prior|before|budget(?:ed)?|plan\w*|target|expect\w*"
     r"|compared|than|from|against|forecast|goal|earlier|ago|of them|of which|of these|capacity|limit|average|mean"
     r"|would|could|had|asked|wanted|hoped|ordered|per|each|every|by|more|less|fewer|up|down|rose|fell|difference|between|least|most)\b|%"
 )
-_WORD = re.compile(r"[a-z]{3,}")
+_WORD = regex(r"[a-z]{3,}")
 
 
 class _Cells(NamedTuple):
@@ -112,7 +113,7 @@ def _rows_of(document: Document, table: NumberTable) -> Iterator[_Cells]:
             and not (table.is_percent(column) or table.is_year(column) or table.is_clock(column))
         )  # fmt: skip
         if cells:
-            yield _Cells(document.rows[row][0].strip(), re.compile(rf"(?<![\w-]){name}(?![\w-])"), cells)
+            yield _Cells(document.rows[row][0].strip(), regex(rf"(?<![\w-]){name}(?![\w-])"), cells)
 
 
 def _bits(z: Quantity, row: _Cells, words: str, every: set[float]) -> Iterator[tuple[float, str, float, float]]:

@@ -12,38 +12,41 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at
 from numerate.apps.consistency.paragraphs import is_explained
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.slips import rounded_slip_bits
 from numerate.apps.consistency.told_words import APART, STOP
+from numerate.apps.consistency.wrong import told_differently
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.findings import Finding
 
 __all__ = ["told_again", "told_scores"]
 
 NEEDED = 11.0
 MOST_SENTENCES, WINDOW = 40, 10
-_BACK = re.compile(
+_BACK = regex(
     r"\b(?:the|this|that|these|those|its|his|her|their|our|your|all|same|all of the)"
     r"(?: (?:same|whole|entire|full|total|said|agreed|very|[a-z]+ed))? [$€£]?$"
     r"|\b(?:the|this|that|its|his|her|their|our|your|same)(?: [a-z'’-]+){1,2} of [$€£]?$"
 )
-_AGAIN = re.compile(r"\b(?:same|unchanged|as before|still|again|said|agreed|above|aforementioned|continue\w*)\b")
-_OTHER = re.compile(
+_AGAIN = regex(r"\b(?:same|unchanged|as before|still|again|said|agreed|above|aforementioned|continue\w*)\b")
+_OTHER = regex(
     r"\b(?:an?other|others?|second|third|next|former|latter|sister|new|newer|old|older|younger|rest|remaining|first|last"
     r"|more|fewer|less|than|instead|compared|versus|vs|extra|further|additional|previous\w*|earlier|later|half|each|per"
     r"|rose|fell|risen|fallen|increas\w*|reduc\w*|rais\w*|cut|up|down|revised|corrected|not|average|mean|median|only"
     r"|alone|includ\w*|between|from|group|arm|control|placebo|against|respectively|while|whereas|minus|plus|after"
     r"|planned|expected|forecast|budget\w*|estimate\w*|target\w*|maximum|minimum|least|most|remain\w*|top)\b"
 )
-_SOME = re.compile(r" [a-z]+ (?:[a-z]+ing|with|without|that|which|over|under|aged) ")
+_SOME = regex(r" [a-z]+ (?:[a-z]+ing|with|without|that|which|over|under|aged) ")
 """Behind a noun: these are some of those told before."""
-_PART = re.compile(r"\b(?:of (?:them|these|those|whom|which)|out of|among|half of|percent of|per cent of|% of)\b")
-_WORD = re.compile(r"[a-zà-ÿ]{4,}")
-_NAME = re.compile(r"(?<=[a-z,;–-] )[A-ZÀ-Ý][a-zà-ÿ]{2,}")
-_UNIT_WORD = re.compile(r"^[-\s]?(?:metres?|meters?|year-old|old|years?|kilos?|tonnes?|litres?|people|persons?)\b[- ]?")
+_PART = regex(r"\b(?:of (?:them|these|those|whom|which)|out of|among|half of|percent of|per cent of|% of)\b")
+_WORD = regex(r"[a-zà-ÿ]{4,}")
+_NAME = regex(r"(?<=[a-z,;–-] )[A-ZÀ-Ý][a-zà-ÿ]{2,}")
+_UNIT_WORD = regex(r"^[-\s]?(?:metres?|meters?|year-old|old|years?|kilos?|tonnes?|litres?|people|persons?)\b[- ]?")
 _SMALL = frozenset(["for", "the", "and", "was", "are", "had", "has", "who", "she", "his", "her", "its", "our", "all"])
 _VALUES = frozenset(["value", "figure", "amount", "level", "reading", "size", "price", "cost"])
 _KINDS = ("plain", "unit", "money", "percent", "clock")
@@ -128,8 +131,7 @@ def _compared(told: _Told, earlier: list[_Told]) -> Iterator[Finding]:
     if bits < NEEDED or is_explained(b, [each.quantity for each in earlier]):
         return
     a = first.quantity
-    message = f"This is {b.text} here and {a.text} before."
-    yield finding_at("repeated", b, message, meant=a.value, others=[a], probability=0.86)
+    yield told_differently(a, b, 0.86)
 
 
 def _bits(first: _Told, told: _Told) -> float:
@@ -161,11 +163,9 @@ def _bits(first: _Told, told: _Told) -> float:
     return 3.0 + slip + near + shared + (1.0 if _AGAIN.search(told.before[-40:]) else 0.0)
 
 
-_SCORE = re.compile(r"(?<![\d–/.-])(\d{1,3})(?: ?[–-] ?| to )(\d{1,3})(?![\d–/-])(?: (?P<noun>[a-z]{3,}))?")
-_RESULT = re.compile(
-    r"(?:victory|win|wins|defeat|loss|vote|draw|result|triumph|success|score|decision|ruling|verdict)$"
-)
-_RESULT_VERB = re.compile(r"\b(?:won|beat|lost|vot\w+|defeat\w*|drew|victory|win|loss|score|ruled|decided|result)\b")
+_SCORE = regex(r"(?<![\d–/.-])(\d{1,3})(?: ?[–-] ?| to )(\d{1,3})(?![\d–/-])(?: (?P<noun>[a-z]{3,}))?")
+_RESULT = regex(r"(?:victory|win|wins|defeat|loss|vote|draw|result|triumph|success|score|decision|ruling|verdict)$")
+_RESULT_VERB = regex(r"\b(?:won|beat|lost|vot\w+|defeat\w*|drew|victory|win|loss|score|ruled|decided|result)\b")
 
 
 def told_scores(sentences: Sequence[Sentence]) -> Iterator[Finding]:
@@ -175,6 +175,8 @@ def told_scores(sentences: Sequence[Sentence]) -> Iterator[Finding]:
         text = part.text
         if "-" in text or "–" in text or " to " in text:
             found += [(part, match) for match in _SCORE.finditer(text)]
+            if len(found) > 2:
+                return
     if len(found) != 2:
         return
     (one, first), (other, again) = found

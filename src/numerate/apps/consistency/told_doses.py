@@ -2,37 +2,36 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at
 from numerate.apps.consistency.gates import whole_gate
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.traits import UNITS, stems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.findings import Finding
 
 __all__ = ["told_doses"]
 
-_DOSE = re.compile(
-    r"\b(?P<drug>[a-z]{5,})(?: (?:at|to|the|same|usual|current|dose|of|on|a|tablets?|orally|po|daily))* $"
-)
-_SAME = re.compile(
+_DOSE = regex(r"\b(?P<drug>[a-z]{5,})(?: (?:at|to|the|same|usual|current|dose|of|on|a|tablets?|orally|po|daily))* $")
+_SAME = regex(
     r"\b(?:continu\w*|same|current|unchanged|maintain\w*|remains? on|still on|stay\w* on|as before|usual|keep)\b"
 )
 _GOING_ON = stems("continu same current unchanged maintain remain still stay before usual keep as_")
 """What a match of `_SAME` has in it."""
 _UNITS = ("mg", "mcg", "µg", "g", "mL", "ug")
-_DRUG_CHANGE = re.compile(
+_DRUG_CHANGE = regex(
     r"\b(?:increas\w*|decreas\w*|reduc\w*|rais\w*|titrat\w*|up to|switch\w*|chang\w*|from|stepped"
     r"|doubl\w*|halv\w*|then|taper\w*|adjust\w*|lower\w*|cut|add|start\w*|instead)\b"
 )
 
 
-_NO_CHANGE = re.compile(r"\b(?:no|without|any)(?: [a-z]+){0,2} chang\w*|\b(?:un|not )changed\b")
+_NO_CHANGE = regex(r"\b(?:no|without|any)(?: [a-z]+){0,2} chang\w*|\b(?:un|not )changed\b")
 
 
 @whole_gate(_GOING_ON, stems("mg mcg units µg"), UNITS[2])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
 from numerate.apps.consistency.gates import paragraph_gate
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.traits import VALUES, stems
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ _FACTORS = {
     "four-fold": 4.0, "quintupl": 5.0, "fivefold": 5.0, "five-fold": 5.0, "tenfold": 10.0, "ten-fold": 10.0,
     "halv": 0.5,
 }  # fmt: skip
-_FACTOR = re.compile(
+_FACTOR = regex(
     rf"\b(?P<near>(?:more than|nearly|almost|roughly|about|over|around|practically|virtually|all but"
     rf"|not quite|just under|close to|as good as|at least"
     rf"|less than) )?(?:[a-z]+ )?(?P<word>{'|'.join(_FACTORS)})(?:ed|ing|led)?(?![a-z])"
@@ -34,11 +35,11 @@ _BOUNDS = {
     "just under": (0.8, 1.03), "not quite": (0.7, 1.03),
 }  # fmt: skip
 """How far the new value may be from the exact one, by the word before the factor."""
-CLAUSE = re.compile(
+CLAUSE = regex(
     r"\bwhile\b|\bwhereas\b|\bbut\b|, and\b(?! (?:is|was|were|stood|now|has|had|reached|at)\b)"
     r"|\band (?:[a-z]+ )?by\b|\bin $|\band $"
 )
-RELATED = re.compile(
+RELATED = regex(
     r"\b(?:of (?:which|whom|these|them|the total)|includ\w+|per|each|worth of|out of|target|limit|margin|share)\b"
 )
 
@@ -116,7 +117,7 @@ def _two_times(paragraph: Paragraph, match: re.Match[str], at: int) -> Iterator[
         yield finding_at("percent", other, message, meant=real, others=[one], probability=0.85)
 
 
-_TIME = re.compile(
+_TIME = regex(
     r"\b(?:in (?:\d{4}|january|february|march|april|may|june|july|august|september|october|november"
     r"|december|spring|summer|autumn|winter)|last (?:year|month|week|season|summer|winter)|now|today"
     r"|this (?:year|month|week|season)|then|ago|before|earlier|later)\b"

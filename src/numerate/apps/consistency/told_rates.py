@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from numerate.apps.consistency.calendar_words import MONTHS
+from numerate.apps.consistency.patterns import regex
 from numerate.apps.consistency.quantities import Quantity
 
 if TYPE_CHECKING:
@@ -14,47 +16,43 @@ if TYPE_CHECKING:
 
 __all__ = ["UNIT_NOUNS", "Rate", "nouns_of", "periods_of", "rates_of", "stem_of"]
 
-_PER = re.compile(
+_PER = regex(
     r"^(?:,? (?:for|on|in|and|with))?(?:[ -](?!(?:and|or|in|on|at|from|after|before|for|was|were|is"
     r"|are)\b)[a-z'’]+){0,2}?(?: ?/ ?|,? (?:per|an?|each|every|for each|for every|to the|to an?|in an?"
     r"|in each|in every|for an?|the|on each|by the) )"
     r"(?P<of>[a-z]+(?:[ -](?:kilomet\w+|met\w+|mile|foot|feet))?)"
 )
-_HELD = re.compile(
+_HELD = regex(
     r"(?:\d|\b(?:two|three|four|five|six|seven|eight|nine|ten"
     r"|twelve)) (?:[a-z]+ )?(?P<of>[a-z]{3,}s) (?:of|holding|containing) [$€£]?$"
 )
-_HOLDS = re.compile(
+_HOLDS = regex(
     r"\b(?:an?|one|each|every) (?:(?:of (?:the|its|our|their|these|those) \w+ )"
     r"|(?:[a-z-]+ )?)(?P<of>[a-z]{3,}) (?:holds?|has"
-    r"|had|contains?|seats?|carr(?:y|ies)|weighs?|costs?|takes?|lasts?|covers?|yields?|gets?|got|receive[sd]?"
-    r"|needs?|uses?"
-    r"|feeds?|makes?|gave|gives?|brought|earns?|pays?|paid|plays?|can (?:hold|carry|seat|take))"
-    r"(?: (?:about|exactly|just|us|them))? [$€£]?$"
+    r"|had|contains?|seats?|carr(?:y|ies)|weighs?|costs?|takes?|lasts?|covers?|yields?|gets?|got|receive[sd]?|needs?"
+    r"|uses?|feeds?|makes?|gave|gives?|brought|earns?|pays?|paid|plays?|can (?:hold|carry|seat|take))(?: (?:about"
+    r"|exactly|just|us|them))? [$€£]?$"
 )
-_EVERY = re.compile(r"\b(?:each|every) (?P<of>[a-z]{3,})(?: [a-z]+){1,3} $")
-_PRICED = re.compile(r"\d(?: [a-z'’-]+){1,3} (?:at|@) [$€£]?$")
+_EVERY = regex(r"\b(?:each|every) (?P<of>[a-z]{3,})(?: [a-z]+){1,3} $")
+_PRICED = regex(r"\d(?: [a-z'’-]+){1,3} (?:at|@) [$€£]?$")
 _NO_THINGS = frozenset([
     "same", "first", "last", "other", "two", "half", "few", "total", "whole", "bit", "rate", "and", "for", "plus",
     "lot", "but", "with", "from", "year-end",
 ])  # fmt: skip
-_ADVERB = re.compile(r"\b(?P<of>hour|dai|week|month|year)ly (?:average|mean)(?: [a-z'’-]+){0,4} $")
+_ADVERB = regex(r"\b(?P<of>hour|dai|week|month|year)ly (?:average|mean)(?: [a-z'’-]+){0,4} $")
 _PERIODS = {"day": "d", "week": "week", "month": "month", "year": "year", "hour": "h", "minute": "min"}
-_NAMES = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_MONTHS = re.compile(
-    rf"\b(?:from|between) ({'|'.join(_NAMES)})[a-z]* (?:to|and|until|through) ({'|'.join(_NAMES)})[a-z]*"
-)
-_PERIOD = re.compile(
+_MONTHS = regex(rf"\b(?:from|between) ({'|'.join(MONTHS)})[a-z]* (?:to|and|until|through) ({'|'.join(MONTHS)})[a-z]*")
+_PERIOD = regex(
     r"\b(?:over|in|for|during|within|per|of|every|each|after|through)? ?(?:an?|one|the|each|every|per) "
     r"(?:full |whole |entire |single |calendar )?(?P<of>day|week|month|year|hour|minute)\b(?! (?:ago|before|earlier))"
     r"|\b(?:in|during|for|throughout) (?:20[012]\d|19\d\d)\b"
 )
-_PERIOD_BEHIND = re.compile(
+_PERIOD_BEHIND = regex(
     r"^(?: [a-z'’-]+){0,3}? (?:an?|per|each|every|last|this|that|in an?|(?:over|in) the) (?P<of>day|week|month"
     r"|year|hour|minute)\b"
 )
-_EACH = re.compile(r"^(?:[ -][a-z'’]+){0,3}? (?:each|apiece|a piece|a head|per head)\b")
-_RATE_BEFORE = re.compile(r"\b(?:each|every)(?: (?:of (?:which|them|the) )?[a-z]+){0,4} (?:\w+ )?$")
+_EACH = regex(r"^(?:[ -][a-z'’]+){0,3}? (?:each|apiece|a piece|a head|per head)\b")
+_RATE_BEFORE = regex(r"\b(?:each|every)(?: (?:of (?:which|them|the) )?[a-z]+){0,4} (?:\w+ )?$")
 UNIT_NOUNS = {
     "h": "hour", "min": "minute", "d": "day", "week": "week", "month": "month", "year": "year", "kg": "kilo",
     "km": "kilometre", "L": "litre",
@@ -162,7 +160,7 @@ def periods_of(paragraph: Paragraph, quantity: Quantity) -> Iterator[Quantity]:
     begin = quantity.start - len(paragraph.upto(quantity))
     months = _MONTHS.search(paragraph.upto(quantity))
     if months is not None:
-        count = (_NAMES.index(months[2][:3]) - _NAMES.index(months[1][:3])) % 12 + 1
+        count = (MONTHS.index(months[2][:3]) - MONTHS.index(months[1][:3])) % 12 + 1
         yield Quantity(months[0], begin, begin, float(count), "month", "unit", (), step=1e-9)
     for match in (
         *_PERIOD.finditer(paragraph.upto(quantity)[-60:]),

@@ -7,8 +7,8 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
-from numerate.apps.consistency.closed import blur_of
 from numerate.apps.consistency.paragraphs import NEEDED, slip_bits
+from numerate.apps.consistency.patterns import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,31 +19,28 @@ if TYPE_CHECKING:
 
 __all__ = ["told_fees", "told_shares"]
 
-_BECOMES = re.compile(
+_BECOMES = regex(
     r"(?: [a-z'’-]+){0,5}?,? (?:(?:will |would |now |then |therefore |thus |so )*(?:"
-    r"becomes?|became|be|costs?(?: them| you| us| me)?|to"
-    r"|turns? into|(?:go|goes|goes up|goes down|go up|go down|rises?|falls?|drops?|increases?) to))(?: now| then)?"
-    r"(?: an?)? [$€£]?"
+    r"becomes?|became|be|costs?(?: them| you| us| me)?|to|turns? into|(?:go|goes|goes up|goes down|go up|go down|rises?"
+    r"|falls?|drops?|increases?) to))(?: now| then)?(?: an?)? [$€£]?"
 )
-_UP = re.compile(
+_UP = regex(
     r"\b(?:go(?:es|ing)? up|went up|ris(?:e|es|ing|en)|rose|increas\w+|rais\w+|add(?:s|ed|ing)?|dearer|more|up"
     r"|higher|grow\w*)\b"
 )
-_DOWN = re.compile(
+_DOWN = regex(
     r"\b(?:go(?:es|ing)? down|went down|fall(?:s|ing|en)?|fell|decreas\w+|lower(?:ed|s)?|cut(?:s|ting)?|reduc\w+"
     r"|cheaper|less|down|off|discount\w*|drop\w*|knock\w*)\b"
 )
-_FEE = re.compile(
+_FEE = regex(
     r"\b(?:tip(?:s|ped|ping)?|gratuity|tax(?:es)?|vat|gst|discount|deposit|commission|fees?|surcharge|service|levy|rebate"
     r"|duty|royalt(?:y|ies)|interest|donat\w+|charit\w+|savings?|down ?payment|mark-?up|share|bonus|premium|cut)\b"
 )
-_BESIDE = re.compile(
+_BESIDE = regex(
     r"(?: of (?:it|that|this|them|which|the (?:bill|price|total|sum|amount|fee)))?"
     r"(?:, (?:or |i\.e\.,? |that is,? |namely )?| ?\(| – | — | or | = |: )[$€£]?"
 )
-_OTHER = re.compile(
-    r"\b(?:of (?:these|them|which)|per|each|every|at least|up to|between|maximum|minimum|capped|from)\b"
-)
+_OTHER = regex(r"\b(?:of (?:these|them|which)|per|each|every|at least|up to|between|maximum|minimum|capped|from)\b")
 
 
 def told_shares(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding]:
@@ -81,8 +78,8 @@ def _becomes(paragraph: Paragraph, p: Quantity) -> Iterator[Finding]:
     change = change if up else -change
     real = old.value * (1 + p.value if up else 1 - p.value)
     # The new value may be rounded, and the percentage too.
-    if abs(change - p.value) <= max(3 * p.half, 0.2 * p.value) + blur_of(new) / old.value:
-        if not slip_bits(new, real) or abs(new.value - real) <= max(0.01 * real, 3 * blur_of(new), old.value * p.half):
+    if abs(change - p.value) <= max(3 * p.half, 0.2 * p.value) + new.blur / old.value:
+        if not slip_bits(new, real) or abs(new.value - real) <= max(0.01 * real, 3 * new.blur, old.value * p.half):
             return
     elif not 0.2 < change / p.value < 5 and not slip_bits(new, real):
         return
@@ -107,9 +104,9 @@ def _beside(paragraph: Paragraph, p: Quantity) -> Iterator[Finding]:
         base = bases[0]
         near = paragraph.upto(first)[-60:] + paragraph.tail(second)[:40] + paragraph.between(base, first)[:60]
         shares = (p.value / (1 + p.value), p.value / (1 - p.value), 1 - p.value, 1 + p.value)
-        blur = max(0.02 * z.value, blur_of(z) + p.half * base.value)
+        blur = max(0.02 * z.value, z.blur + p.half * base.value)
         is_share = abs(z.value - base.value * p.value) <= blur
-        if is_share or any(abs(z.value - base.value * each) <= max(0.01 * z.value, blur_of(z)) for each in shares):
+        if is_share or any(abs(z.value - base.value * each) <= max(0.01 * z.value, z.blur) for each in shares):
             continue
         others = [each.value for each in paragraph.alike(z)]
         if any(abs(z.value - p.value * (one + other)) <= blur for one in others for other in others):
@@ -121,7 +118,7 @@ def _beside(paragraph: Paragraph, p: Quantity) -> Iterator[Finding]:
             yield finding_at("percent", z, message, meant=real, others=[p, base], probability=0.86)
 
 
-_FEE_BEHIND = re.compile(
+_FEE_BEHIND = regex(
     r"^(?: [a-z'’-]+){0,3}? (?:tips?|tax|vat|gst|discount|deposit|down ?payment|commission|fees?"
     r"|surcharge|service(?: charge)?|gratuity|mark-?up|levy|rebate|duty|royalt(?:y|ies)|interest"
     r"|premium|retainer|charge)\b[^.]{0,30}$"
@@ -148,14 +145,12 @@ def told_fees(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Findin
         if re.search(r"\b(?:cap|maximum|max|minimum|at least|up to|capped|plus|and)\b", paragraph.between(p, z)):
             continue
         if any(
-            abs(z.value - each.value * share) <= blur_of(z) + share * blur_of(each) + 0.006
+            abs(z.value - each.value * share) <= z.blur + share * each.blur + 0.006
             for each in bases
             for share in (p.value, 1 - p.value, 1 + p.value, p.value / (1 + p.value), 1 / (1 - p.value or 1))
         ):
             continue
-        if any(
-            abs(z.value - p.value * (one.value + other.value)) <= blur_of(z) + 0.01 for one in bases for other in bases
-        ):
+        if any(abs(z.value - p.value * (one.value + other.value)) <= z.blur + 0.01 for one in bases for other in bases):
             continue
         base = bases[max((i for i, each in enumerate(bases) if each.end <= p.start), default=0)]
         real = base.value * p.value
@@ -185,9 +180,7 @@ def _discount(paragraph: Paragraph, p: Quantity) -> Iterator[Finding]:
     base, z = before[-1], behind[0]
     real = base.value * (1 - p.value)
     shares = (1 - p.value, p.value, 1 / (1 - p.value or 1))
-    if any(
-        abs(z.value - each.value * share) <= max(0.01 * each.value, blur_of(z)) for each in before for share in shares
-    ):
+    if any(abs(z.value - each.value * share) <= max(0.01 * each.value, z.blur) for each in before for share in shares):
         return
     bits = slip_bits(z, real) + (
         4.0

@@ -10,25 +10,27 @@ import itertools
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from numerate.apps.consistency.base import finding_at
-from numerate.apps.consistency.quantities import SMALLER
+from numerate.apps.consistency.patterns import regex
+from numerate.apps.consistency.sentences import SMALLER
 from numerate.apps.consistency.slips import is_slip, sorted_digits
 from numerate.apps.consistency.told_doses import told_doses
 from numerate.apps.consistency.told_words import APART, CHANGED, CONTRASTED, MARKET, STOP
+from numerate.apps.consistency.wrong import told_differently
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.findings import Finding
 
 __all__ = ["told_twice"]
 
-_WORD = re.compile(r"[^\W\d_]{4,}(?:['’-][^\W\d_]+)*")
-_HEADLINE = re.compile(r"^(?:subject|re|betreff|headline|title|summary|abstract)\b\s*[.:]", re.IGNORECASE)
+_WORD = regex(r"[^\W\d_]{4,}(?:['’-][^\W\d_]+)*")
+_HEADLINE = regex(r"^(?:subject|re|betreff|headline|title|summary|abstract)\b\s*[.:]", re.IGNORECASE)
 _ADJECTIVES = frozenset(["tall", "long", "high", "wide", "deep", "were", "with", "said", "says"])
-_BEHIND = re.compile(r"\b(?:than|compared|instead|other|others|more|fewer|less|another|versus|vs)\b")
-_OTHER_THING = re.compile(
+_BEHIND = regex(r"\b(?:than|compared|instead|other|others|more|fewer|less|another|versus|vs)\b")
+_OTHER_THING = regex(
     r"\b(?:an?other|other|old|comparison|contrast|second|third|next|older|newer|former|latter|sister"
     r"|neighbou?ring|nearby)\b"
 )
@@ -68,7 +70,7 @@ def told_twice(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
                 continue
             one, other = (_told(sentences, at, quantity, headline, told) for at, quantity in ((i, a), (j, b)))
             if _are_one(one, other) and not _side_by_side(sentences, a, b):
-                yield _finding(one, other)
+                yield told_differently(one.quantity, other.quantity, 0.86)
     if headline:
         first = [
             each for each in sentences[0].quantities if each.group in ("clock", "money", "unit", "plain", "percent")
@@ -314,7 +316,7 @@ def _against_headline(
             ):
                 found.append(other)
     if len(found) == 1 and not one.is_contrasted and not _side_by_side(sentences, a, found[0].quantity):
-        yield _finding(one, found[0])
+        yield told_differently(one.quantity, found[0].quantity, 0.86)
 
 
 def _is_near(a: Quantity, b: Quantity) -> bool:
@@ -327,9 +329,3 @@ def _is_near(a: Quantity, b: Quantity) -> bool:
     if len(one) != len(other) or one == other or len(one) < 2:
         return False
     return sum(x != y for x, y in zip(one, other, strict=True)) == 1 or is_slip(a.value, b.value)
-
-
-def _finding(one: _Told, other: _Told) -> Finding:
-    first, second = one.quantity, other.quantity
-    message = f"This is {second.text} here and {first.text} before."
-    return finding_at("repeated", second, message, meant=first.value, others=[first], probability=0.86)

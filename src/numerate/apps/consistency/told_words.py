@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from numerate.apps.consistency.patterns import regex
 
 __all__ = ["APART", "CHANGED", "CONTRASTED", "MARKET", "STOP"]
 
@@ -21,35 +21,31 @@ STOP = frozenset([
     "meter", "kilometres", "kilometers", "tonnes", "litres", "euros", "dollars", "pounds", "number", "numbers",
     "four", "five", "eight", "seven", "nine",
 ])  # fmt: skip
-CHANGED = re.compile(
-    r"\b(?:from|increas\w*|decreas\w*|reduc\w*|rais\w*|rose|rise|risen|fell|fall\w*|drop\w*|grew"
-    r"|grow\w*|compared|previous\w*|former\w*|earlier|originally|initial\w*"
-    r"|instead|another|versus|vs|while|whereas|than|moved|changed?|postponed|revised|corrected|second"
-    r"|third|other|others|each|per|respectively|budgeted|planned"
-    r"|estimated|forecast|expected|later|remaining|alone|including|without|before|after|year-ago"
-    r"|year earlier|last year|up|down|target\w*|goal|guidance|between"
-    r"|against|record|average|median|mean|and (?:another|a further)|of which|of whom|of these|of them"
-    r"|only|excluding|net|gross|adjusted|until|titrat\w*|now|new|old"
-    r"|first|next|dose escalat\w*|switched|cut|extended|maximum|minimum|at least|if|or|group|control"
-    r"|placebo|arm|half)\b"
+CHANGED = regex(
+    r"\b(?:from|increas\w*|decreas\w*|reduc\w*|rais\w*|rose|rise|risen|fell|fall\w*|drop\w*|grew|grow\w*|compared"
+    r"|previous\w*|former\w*|earlier|originally|initial\w*|instead|another|versus|vs|while|whereas|than|moved|changed?"
+    r"|postponed|revised|corrected|second|third|other|others|each|per|respectively|budgeted|planned|estimated|forecast"
+    r"|expected|later|remaining|alone|including|without|before|after|year-ago|year earlier|last year|up|down|target\w*"
+    r"|goal|guidance|between|against|record|average|median|mean|and (?:another|a further)|of which|of whom|of these"
+    r"|of them|only|excluding|net|gross|adjusted|until|titrat\w*|now|new|old|first|next|dose escalat\w*|switched|cut"
+    r"|extended|maximum|minimum|at least|if|or|group|control|placebo|arm|half)\b"
 )
-CONTRASTED = re.compile(
-    r"\b(?:from|increas\w*|decreas\w*|reduc\w*|rais(?:ed|es|ing)|rose|fell|compared|previous\w*"
-    r"|former\w*|earlier|originally|initial\w*|instead|another|versus|vs"
-    r"|whereas|than|neighbou?ring|adjacent|adjoining|nearby|rival|sister|second|third|moved|changed?"
-    r"|postponed|revised|corrected|other|others|each|per|budgeted|planned|estimated|forecast|expected"
-    r"|remaining|target\w*|up|down"
-    r"|between|average|median|excluding|only|against|of these|of them|of which)\b"
+CONTRASTED = regex(
+    r"\b(?:from|increas\w*|decreas\w*|reduc\w*|rais(?:ed|es|ing)|rose|fell|compared|previous\w*|former\w*|earlier"
+    r"|originally|initial\w*|instead|another|versus|vs|whereas|than|neighbou?ring|adjacent|adjoining|nearby|rival"
+    r"|sister|second|third|moved|changed?|postponed|revised|corrected|other|others|each|per|budgeted|planned|estimated"
+    r"|forecast|expected|remaining|target\w*|up|down|between|average|median|excluding|only|against|of these|of them"
+    r"|of which)\b"
 )
 """Words that tell two quantities apart, next to one of them."""
-APART = re.compile(
+APART = regex(
     r"\b(?:upstairs|downstairs|upper|lower|north\w*|south\w*|east\w*|west\w*|left|right|inner|outer|men|women|boys|girls"
     r"|male|female|morning|afternoon|evening|summer|winter|spring|autumn|home|away|red|blue|green"
     r"|white|black|domestic|foreign|import\w*|export\w*|apple|pear|monday|tuesday|wednesday|thursday"
     r"|friday|saturday|sunday|january|february|april|june|july|august|september|october|november|december)\b"
 )
 """Words that tell one thing from another of its kind."""
-MARKET = re.compile(
+MARKET = regex(
     r"\b(?:previous\w*|earlier|narrow\w*|widen\w*|higher|lower|rose|fell|risen|fallen|range|per"
     r"|a share|clos(?:ed|ing)|each|following|gallon|barrel|bid)\b"
 )

@@ -13,6 +13,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from numerate.apps.consistency.patterns import regex
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -25,12 +27,13 @@ __all__ = [
 
 MOST_WORDS = 60_000
 """Words that are kept; then all are forgotten."""
-_PIECE = re.compile(r"[^\s,;:.)\]%(\[\ue000-\uf8ff]+")
-_CLOCK = re.compile(r"\d:\d\d|(?<![a-z])[ap]\.?m(?![a-z])")
-_NUMERIC_DATE = re.compile(r"\d-\d\d?-\d|\d[/.]\d\d?[/.]\d")
-_WITHIN = re.compile(r"[^a-z](?=.)", re.DOTALL)
+_PIECE = regex(r"[^\s,;:.)\]%(\[\ue000-\uf8ff]+")
+_CLOCK = regex(r"\d:\d\d|(?<![a-z])[ap]\.?m(?![a-z])")
+_NUMERIC_DATE = regex(r"\d-\d\d?-\d|\d[/.]\d\d?[/.]\d")
+_WITHIN = regex(r"[^a-z](?=.)", re.DOTALL)
 """Behind what is no letter, another word may begin: `three-point`."""
-_PRIVATE = re.compile("[\ue000-\uf8ff]")
+_PRIVATE = regex("[\ue000-\uf8ff]")
+_MARKS = ",;:.)]%"
 _MOST = 4
 
 
@@ -85,6 +88,10 @@ class _Words(dict[str, int]):
     def __missing__(self, word: str) -> int:
         if len(self) >= MOST_WORDS:
             self.clear()
+        core = word.rstrip(_MARKS)
+        if core != word and core.isalpha() and core.isascii():
+            bits = self[word] = self[core]  # no cue has a mark
+            return bits
         bits = self._beginning(word, 0) if word[:3] in self._starts or word[0] in self._short else 0
         for cue, ends, bit in self._parts:
             at = word.find(cue)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, matches, rules
 from numerate.apps.consistency.home_areas import home_areas
-from numerate.apps.consistency.quantities import UNIT, slot
+from numerate.apps.consistency.patterns import regex
+from numerate.apps.consistency.slots import UNIT, slot
 from numerate.apps.consistency.unit_nouns import unit_nouns
 from numerate.numerals.unit_factors import dimension_name
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterable, Iterator, Sequence
 
-    from numerate.apps.consistency.quantities import Sentence
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.consistency.tally import Tally
     from numerate.apps.documents import Document
     from numerate.apps.findings import Finding
@@ -22,9 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["UnitFit"]
 
 _HEDGE = (
-    r"(?:(?:about|around|approximately|roughly|nearly|almost|over|under|up to|more than|less than|at least"
-    r"|only|just|some"
-    r"|an average of|an estimated) )*"
+    r"(?:(?:about|around|approximately|roughly|nearly|almost|over|under|up to|more than|less than|at least|only|just"
+    r"|some|an average of|an estimated) )*"
 )
 _IS = (
     r"(?: of|:|(?: (?:of|in|at|on|for|inside) (?:(?:the|its|this|an?) )?[a-z]+)?"
@@ -107,14 +107,14 @@ _WHAT: dict[str, tuple[str, frozenset[str], str]] = {
     ),
     "lasted": (r"\blast(?:ed|s) (?:for )?", frozenset({"time", "length"}), "a duration"),
 }  # fmt: skip
-_BEFORE = re.compile(
+_BEFORE = regex(
     # All begin a word: with one mark for that in front, most characters of a text fail at once.
     "|".join(f"(?P<{name.replace('-', '_')}>{row[0]})" for name, row in _WHAT.items()).join((r"\b(?:", ")"))
     + _HEDGE
     + slot("q", UNIT)
 )
-_CONTINUED = re.compile(r"['’]| ?(?:of |per |a (?:year|day|second|minute|hour)|/|\([^)]*\) ?(?:per|a|/))")
-_POURED = re.compile(
+_CONTINUED = regex(r"['’]| ?(?:of |per |a (?:year|day|second|minute|hour)|/|\([^)]*\) ?(?:per|a|/))")
+_POURED = regex(
     r" of (?:water|milk|beer|wine|juice|tea|coffee|oil|fuel|blood|petrol|gas|air"
     r"|cement|sand|flour|rice|sugar|grain|salt|soil)\b(?! column)"
 )
@@ -147,21 +147,21 @@ _MEASURES = {
     "weight": (frozenset({"mass", "force"}), "a weight"), "duration": (frozenset({"time"}), "a duration"),
     "area": (frozenset({"area", "length"}), "an area"), "volume": (frozenset({"volume", "mass", "data"}), "a volume"),
 }  # fmt: skip
-_AFTER = re.compile(
+_AFTER = regex(
     rf"\b(?:is|are|was|were) {_HEDGE}{slot('q', UNIT)} (?P<what>{'|'.join(_ADJECTIVES)})\b(?! ?(?:-|enough))"
     rf"|{slot('q2', UNIT)}[ -](?P<what2>{'|'.join(_ADJECTIVES)})(?=[.,;)]|$| (?:and|with|at|when|by|but)\b)"
 )
-_TAKES = re.compile(
+_TAKES = regex(
     rf"\btakes? (?:[a-z]+ )?{_HEDGE}{slot('q', UNIT)} to (?P<what>walk|drive|reach|get|complete|finish|fly|read|cook"
     r"|travel|cross|climb|build|arrive)\b"
 )
-_AMOUNT = re.compile(
+_AMOUNT = regex(
     rf"{slot('q', UNIT)} of (?:saline|water|milk|beer|wine|juice|tea|coffee|oil|fuel|blood|petrol|diesel|flour"
     rf"|rice|sugar|butter"
     r"|salt|cement|sand|stock|broth|cream|plasma|glucose|ethanol|solution|honey|cheese|chocolate"
     r"|vinegar)\b(?! (?:column|bath))"
 )
-_IN_LENGTH = re.compile(rf"{slot('q', UNIT)} in (?P<what>{'|'.join(_MEASURES)})\b")
+_IN_LENGTH = regex(rf"{slot('q', UNIT)} in (?P<what>{'|'.join(_MEASURES)})\b")
 
 
 def _before_units(skeleton: str) -> Iterator[re.Match[str]]:
@@ -217,7 +217,10 @@ class UnitFit(Rule):
     def whole(self, document: Document, sentences: Sequence[Sentence]) -> Iterable[Finding]:
         """Compares things and activities with the unit beside them."""
         for sentence in sentences:
-            if any(each.unit is not None and each.kind != "money" for each in sentence.numerals):
+            tally = sentence.tally
+            if (tally.units or tally.percents) and any(
+                each.unit is not None and each.kind != "money" for each in sentence.numerals
+            ):
                 begin = max(0, sentence.offset - 150)
                 before = document.text[begin : sentence.offset].lower() if "eigh" in sentence.text else ""
                 yield from unit_nouns(sentence, before)

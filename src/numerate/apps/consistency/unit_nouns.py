@@ -7,38 +7,38 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at
-from numerate.apps.consistency.quantities import UNIT, slot
+from numerate.apps.consistency.patterns import regex
+from numerate.apps.consistency.slots import UNIT, slot
 from numerate.apps.consistency.unit_rows import HEDGE, ROWS
 from numerate.numerals.unit_factors import dimension_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numerate.apps.consistency.quantities import Sentence
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.findings import Finding
 
 __all__ = ["unit_nouns"]
 
-_CONCENTRATION = re.compile(r"(?:[kmµunp]?(?:g|mol)|IU|U)/[dmµc]?(?:L|l|m\^3)$")
-_BABY = re.compile(
-    r"\b(?:baby|newborn|infant|birth ?weight|mother and (?:child|baby|daughter|son)|delivered (?:at"
-    r"|by)|gave birth|born at|maternity|little (?:girl|boy)|welcome|ca?esarean|c-section|apgar|neonate"
-    r"|midwi[fv]es?|delivery room"
+_CONCENTRATION = regex(r"(?:[kmµunp]?(?:g|mol)|IU|U)/[dmµc]?(?:L|l|m\^3)$")
+_BABY = regex(
+    r"\b(?:baby|newborn|infant|birth ?weight|mother and (?:child|baby|daughter|son)|delivered (?:at|by)|gave birth"
+    r"|born at|maternity|little (?:girl|boy)|welcome|ca?esarean|c-section|apgar|neonate|midwi[fv]es?|delivery room"
     r"|healthy (?:boy|girl|son|daughter)|weeks.? gestation|labour ward|labor ward)\b",
     re.IGNORECASE,
 )
-_WEIGHED = re.compile(
+_WEIGHED = regex(
     rf"\b(?:weigh(?:s|ed|ing)?(?: in)?(?: at)?|(?:birth ?)?weight(?: of| was| is| at birth|:"
     rf"|,)*) {HEDGE}{slot('q', UNIT)}"
 )
-_CONTINUED = re.compile(
+_CONTINUED = regex(
     r"['’]| ?(?:per |a (?:year|day|second|minute|hour|week|month)|/|\([^)]*\) ?(?:per|a|/)|[×x] |by [\ue000-\ue009])"
 )
-_ANIMAL = re.compile(
+_ANIMAL = regex(
     r"\b(?:zoo|elephants?|calf|calves|whales?|hippos?|rhinos?|giraffes?|animals?|foals?|dolphins?|walrus|ship"
     r"|car|engine|grown)\b"
 )
-_PRONOUN = re.compile(r"(?:(?:he|she|it|the (?:baby|child|boy|girl|newborn|infant)) |(?:birth )?weight\b|weighing )")
+_PRONOUN = regex(r"(?:(?:he|she|it|the (?:baby|child|boy|girl|newborn|infant)) |(?:birth )?weight\b|weighing )")
 _WHOLE_BABY = {"kg": (0.4, 8.0), "g": (300.0, 8000.0), "lb": (1.0, 18.0)}
 
 
@@ -52,10 +52,7 @@ def unit_nouns(sentence: Sentence, before: str = "") -> Iterator[Finding]:
     text, words = sentence.text.lower(), sentence.skeleton
     dimensions = {_measured(each.unit) for each in sentence.numerals if each.unit is not None}
     for cues, pattern, wrong, what in ROWS:
-        # Heights have a limit, too.
-        if wrong.isdisjoint(dimensions) and (what != "a height" or "above sea" not in text):
-            continue
-        if not any(map(text.__contains__, cues)):
+        if wrong.isdisjoint(dimensions) or not any(map(text.__contains__, cues)):
             continue
         for match in pattern.finditer(words):
             name = "q" if match["q"] else "r"
@@ -64,9 +61,6 @@ def unit_nouns(sentence: Sentence, before: str = "") -> Iterator[Finding]:
             measured = _measured(unit)
             if measured == "length" and what == "an amount of water" and unit not in ("km", "mi"):
                 continue  # `20 cm of water`
-            if what == "a height" and unit == "km" and quantity.value > 9 and "above sea" in text:
-                message = f"Nothing lies {quantity.text} above sea level: is it another unit?"
-                yield finding_at("unit", quantity, message, unit=unit, probability=0.88)
             if unit in ("kt", "Mt") or (measured == "length" and re.search(r"\b(?:gas|oil|crude)\b", text)):
                 continue  # explosions and layers
             if measured not in wrong or any(each.confidence != "certain" for each in quantity.numerals):

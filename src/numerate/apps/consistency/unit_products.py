@@ -7,33 +7,34 @@ relation; the words only tell whether a number is a limit or belongs to somethin
 from __future__ import annotations
 
 import itertools
-import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
 from numerate.apps.consistency.paragraphs import NEEDED, slip_bits
-from numerate.apps.consistency.quantities import COUNT, MONEY, UNIT, slot
+from numerate.apps.consistency.patterns import regex
+from numerate.apps.consistency.slots import AMOUNT, UNIT, slot
 from numerate.numerals.unit_factors import converted, dimension_name, measure_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numerate.apps.consistency.paragraphs import Paragraph
-    from numerate.apps.consistency.quantities import Quantity, Sentence
+    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences import Sentence
     from numerate.apps.findings import Finding
 
 __all__ = ["rate_conversions", "told_areas", "unit_products"]
 
 MOST_VALUES = 5
 """Quantities with units of a sentence; those of longer lists belong to several things."""
-_LIMIT = re.compile(
+_LIMIT = regex(
     r"\b(?:top|max\w*|peak|min\w*|record|limit\w*|up to|rated|rating|least|most|between|each|respectively|than|while"
     r"|whereas|but|per cent|nominal|cruis\w*|another|further|other|before|previous\w*|then|and then|compared|against"
     r"|first|second|last|from|range\w*|instead|again|wind|winds|gust\w*|capable|above|below|exceed\w*|breaks?"
     r"|pauses?)\b"
 )
 _LENGTHS = (("length", 1),)
-_AMPERES = re.compile(r" A(?=[ .,;)]|$)")
+_AMPERES = regex(r" A(?=[ .,;)]|$)")
 _ELECTRIC = ("V", "Ω", "W", "Ah", "C")
 # What one of the first has of the second; some have several.
 _PERIODS = {
@@ -42,8 +43,8 @@ _PERIODS = {
     ("quarter", "year"): (4,), ("month", "quarter"): (3,), ("day", "year"): (365, 366, 250, 260, 365.25, 300),
     ("week", "month"): (4, 4.33, 4.345, 4.3), ("day", "month"): (20, 21, 22, 28, 30, 31, 30.4),
 }  # fmt: skip
-_RATE = re.compile(
-    rf"{slot('q', COUNT + MONEY + UNIT)}(?:(?: (?!per |an? |each |every )[a-z'’-]+){{0,3}}? (?:per|an?|each|every) "
+_RATE = regex(
+    rf"{slot('q', AMOUNT)}(?:(?: (?!per |an? |each |every )[a-z'’-]+){{0,3}}? (?:per|an?|each|every) "
     r"(?P<per>second|minute|hour|day|week|month|quarter|year)\b"
     r"|(?: [a-z'’-]+)? (?P<adverb>hourly|daily|weekly|monthly|quarterly|yearly|annually)\b)"
 )
@@ -51,12 +52,11 @@ _ADVERBS = {
     "hourly": "hour", "daily": "day", "weekly": "week", "monthly": "month", "quarterly": "quarter", "yearly": "year",
     "annually": "year",
 }  # fmt: skip
-_SAME = re.compile(
-    r"^(?:,|;| –| —| -)? ?(?:and )?(?:or|i\.e\.,?|that is,?|which is|which are|which makes?|that’s|that's|making"
-    r"|=|so|equal to"
-    r"|equals|equivalent to|this is|it is|giving|amounting to|for a total of|corresponding to|meaning|translating into"
-    r"|which (?:comes|works out|adds up|amounts|translates|corresponds) (?:to|at|into)|it makes|or about)\b"
-    r"|^[,:]? ?[(=]"
+_SAME = regex(
+    r"^(?:,|;| –| —| -)? ?(?:and )?(?:or|i\.e\.,?|that is,?|which is|which are|which makes?|that’s|that's|making|=|so"
+    r"|equal to|equals|equivalent to|this is|it is|giving|amounting to|for a total of|corresponding to|meaning"
+    r"|translating into|which (?:comes|works out|adds up|amounts|translates|corresponds) (?:to|at|into)|it makes"
+    r"|or about)\b|^[,:]? ?[(=]"
 )
 
 
@@ -162,18 +162,16 @@ def rate_conversions(sentence: Sentence) -> Iterator[Finding]:
         yield finding_at("product", b, message, meant=meant, others=[a], probability=0.9)
 
 
-_BY = re.compile(
+_BY = regex(
     r"(?:[ -](?:long|wide|deep|broad|across|in length|in width))?,? (?:(?:and )?by|x|×|and|times) (?:some )?|[x×]"
 )
-_LONG = re.compile(r"^ (?:long|wide|deep|broad|in (?:length|width))\b")
-_AREA = re.compile(r"\b(?:area|floor space|surface|footprint|plot)\b")
-_SO = re.compile(
+_LONG = regex(r"^ (?:long|wide|deep|broad|in (?:length|width))\b")
+_AREA = regex(r"\b(?:area|floor space|surface|footprint|plot)\b")
+_SO = regex(
     r"\b(?:so|its|thus|that is|that's|which is|i\.e\.|mak(?:es?|ing)|cover\w*|total\w*|giv(?:es?|ing)|for|or"
     r"|all|the)\b|[(=]"
 )
-_PART = re.compile(
-    r"\b(?:only|of it|of which|part|half|but|each|except|without|another|other|per|about|plus a|extra of)\b"
-)
+_PART = regex(r"\b(?:only|of it|of which|part|half|but|each|except|without|another|other|per|about|plus a|extra of)\b")
 
 
 def told_areas(paragraph: Paragraph) -> Iterator[Finding]:

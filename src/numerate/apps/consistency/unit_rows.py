@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from numerate.apps.consistency.quantities import UNIT, slot
+from numerate.apps.consistency.patterns import regex
+from numerate.apps.consistency.slots import UNIT, slot
+
+if TYPE_CHECKING:
+    import re
 
 __all__ = ["HEDGE", "ROWS", "Row"]
 
@@ -16,9 +19,8 @@ HEDGE = (
 )
 _IS = r"(?: (?:of|is|was|at|were|reached|reaching|hit|peaked at|stood at|:)|:|=)* "
 _END = (
-    r"(?=[.,;:)]|$| (?:and|in|to|was|were|have|has|had|between|on|with|by|are|for|along|that|which"
-    r"|from|at|this|last|since|through|a year|per|each|every|around|across|is|will|within|over|so"
-    r"|before|after)\b)"
+    r"(?=[.,;:)]|$| (?:and|in|to|was|were|have|has|had|between|on|with|by|are|for|along|that|which|from|at|this|last"
+    r"|since|through|a year|per|each|every|around|across|is|will|within|over|so|before|after)\b)"
 )
 _LIQUID = (
     r"(?:milk|beer|wine|petrol|diesel|gasoline|fuel|juice|blood|crude|cider|rainwater|sewage|paint|whisky|lemonade"
@@ -37,7 +39,7 @@ class Row(NamedTuple):
 
 
 def _row(cues: str, pattern: str, wrong: str, what: str) -> Row:
-    return Row(tuple(cues.lower().split("|")), re.compile(pattern), frozenset(wrong.split()), what)
+    return Row(tuple(cues.lower().split("|")), regex(pattern), frozenset(wrong.split()), what)
 
 
 ROWS = (
@@ -57,9 +59,8 @@ ROWS = (
         "road|track|rail|motorway|cable|pipe|fenc|coast|trail|path|tunnel|canal|wall|hose|street|highway"
         "|hedge|dyke|beach|river",
         rf"{_Q} of (?:(?:new|old|dirt|paved|cycle|hiking|single|double|sandy|main|city|rural|winding"
-        r"|forest|gravel|fibre|fiber|optic|copper|unpaved|narrow|rocky|water|gas|walking|bike|footpath"
-        r"|mountain|country) )*"
-        r"(?:roads?|tracks?|railway|railways|motorways?|cables?|pipes?|pipelines?|fenc(?:e|es|ing)|coast"
+        r"|forest|gravel|fibre|fiber|optic|copper|unpaved|narrow|rocky|water|gas|walking|bike|footpath|mountain"
+        r"|country) )*(?:roads?|tracks?|railway|railways|motorways?|cables?|pipes?|pipelines?|fenc(?:e|es|ing)|coast"
         r"|coastline|shoreline|trails?|paths?|tunnels?|canals?|walls?|hoses?|streets?|highways?|hedges?"
         rf"|dykes?|beach|beaches|river)\b(?!-){_END}",
         "volume temperature speed energy power pressure voltage frequency", "a length"),
