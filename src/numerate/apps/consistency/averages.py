@@ -33,6 +33,10 @@ _MEAN_BEHIND = regex(
     rf"{_LIST}(?P<gap>{NO_NUMBER}{{0,45}}?\b(?P<word>averages?|mean|averaging|averaged)(?: [a-z]+){{0,2}}?(?: of"
     rf"| is| was| being|:|,)?) ?{slot('z', VALUE)}"
 )
+_MEAN_BEFORE = regex(
+    r"\b(?P<word>average|mean)(?P<gap>(?: [a-z]+){0,2}?(?: of| is| was"
+    rf"|:)?) {slot('z', VALUE)}(?P<far>{NO_NUMBER}{{0,25}}?[(:] ?(?:[a-z]+ ){{0,3}}?){_LIST}(?P<end>\)|\.|$)"
+)
 _MEAN_OF = regex(rf"\b(?P<word>average|mean) of (?:the )?{_LIST}(?P<gap>) (?:is|was|equals|=) {slot('z', VALUE)}")
 _EACH = regex(
     rf"{slot('x', COUNT + MONEY)}(?P<one>(?: [a-z'’-]+){{1,4}}?) {slot('y', COUNT + MONEY)}(?P<other>(?: [a"
@@ -94,7 +98,7 @@ class Averages(Rule):
         yield from stated_rates(sentence)
         if "averag" not in skeleton and "mean" not in skeleton:
             return
-        for pattern in (_MEAN_BEHIND, _MEAN_OF):
+        for pattern in (_MEAN_BEHIND, _MEAN_BEFORE, _MEAN_OF):
             for match in pattern.finditer(skeleton):
                 yield from _mean(sentence, match)
         for match in _EACH.finditer(skeleton):

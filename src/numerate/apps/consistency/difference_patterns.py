@@ -15,6 +15,11 @@ LIVES = [
     (("turned",), regex(
         rf"\b(?:born|released|founded|opened|built|launched|established|formed|made) in {_A}"
         rf"(?P<between>{_NO_TIME}{{0,40}}?)\bturn(?:ed|s) {slot('d', COUNT)} in {_B}")),
+    (("dying", "died", "dies"), regex(
+        rf"\bfrom {_A} to {_B},? (?:and |when [a-z]+ )?(?:dying|died|dies) {_AGED} {slot('d', COUNT)}")),
+    (("founded", "established"), regex(
+        rf"\b(?:founded|established) in {_A}(?P<between>{_NO_TIME}{{0,40}}?)\bfor {_D} (?:as of|in"
+        rf"|by|until) {_B}")),
     (("died",), regex(
         rf"\bborn(?: on| in| [a-z]+){{1,4}} {_A}(?P<between>{_NO_TIME}{{0,60}}?)\bdied(?: on| in"
         rf"| [a-z]+){{1,4}} {_B}(?:,| [a-z ]{{0,20}})? ?{_AGED} {slot('d', COUNT)}(?! [a-z]*\.?m\b)")),
@@ -39,6 +44,13 @@ CLOCKS = [
         rf"(?! (?:before|after|behind|ahead|ago|earlier|break|away|notice|delay|late\b))"
     ),
     regex(
+        rf"{_D}[ -](?:[a-z]+ ){{0,2}}?(?:trip|journey|ride|drive|crossing|session|meeting|class|film|show|concert"
+        rf"|lecture|exam"
+        rf"|course|shift|walk|tour|event"
+        rf"|hearing)\b(?P<gap>)[a-z ,]{{0,30}}?{slot('a', CLOCK)}(?P<between>[a-z ,–—-]{{1,40}}?)"
+        rf"{slot('b', CLOCK)}"
+    ),
+    regex(
         rf"\b(?:for|lasts|lasted|took|takes|an?|the|open|works?) {_D}(?P<gap>[a-z ,('’-]{{0,30}}?)\b(?:from|between) "
         rf"{slot('a', CLOCK)}(?P<between> (?:to|until|till|and) |[–-]){slot('b', CLOCK)}"
     ),
@@ -54,6 +66,9 @@ SCORES = [
         rf"(?:margin|lead|majority|advantage|difference|deficit|gap) of {_M}(?: {_UNITS})?(?=[ .,;)]|$)"
     ),
     regex(rf"{_SCORE}, (?:(?:winning|losing|won|lost|a (?:win|victory|defeat)) (?:it )?)?by {_M} {_UNITS}"),
+    regex(rf"\b(?:won|lost|win|victory|beat{NO_NUMBER}{{1,40}}?|defeated{NO_NUMBER}{{1,40}}?) by "
+               rf"(?:a margin of )?{_M} {_UNITS}(?:,| \(|: ?| with a score of) ?{_SCORE}"),
+    regex(rf"\ban? {_M}[ -]{_UNITS} {_RESULT}{NO_NUMBER}{{0,12}}?(?:,| \() ?{_SCORE}"),
     regex(
         rf"{_S}(?: votes)? (?:votes )?to {_T}(?: votes)?,? (?:with |by )?an? (?:margin|majority|lead|difference)"
         rf" of {_M}(?=[ .,;)]|$)"

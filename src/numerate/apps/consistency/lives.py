@@ -61,6 +61,7 @@ _PRONOUN = regex(
     r"^[\"“(]?(?:He|She|His|Her|Born|In|On|At|After|By|When|Survived|Until|Having|They|Dr|Mr|Mrs|Ms|Sir|Prof)\b"
 )
 _NAME = regex(r"\b[A-ZÀ-Ý][\w’'-]+")
+_YEAR = 365.2425
 
 
 _BEFORE_AGE = frozenset(["of", "age", "aged", "at", "just", "only", "was", "turned", "then", "already"])

@@ -77,6 +77,9 @@ NOUNS = {
     "longest": "length", "deepest": "depth", "widest": "width", "heaviest": "weight", "tall": "height",
     "high": "height", "long": "length", "wide": "width", "deep": "depth",
 }  # fmt: skip
+_ARTICLES = regex(
+    r"^(?:the|an?|its|his|her|their|with|at|over|this|that|and|has|had|for|of|in|by|to|from|was|is|were) "
+)
 _CONTRAST = regex(
     r"^for |\bincluding\b|\b(?:second|another|others?|sister|former|formerly|previous|previously|earlier|later|before"
     r"|originally|initial|initially|"

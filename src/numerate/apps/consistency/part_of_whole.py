@@ -64,6 +64,7 @@ _PATTERNS = [
         rf"{_P}(?P<counted>) of {_THE}{_B}(?P<far>{_NOUN})(?: ?\((?:n ?= ?)?|, (?:or|that is,?|i\.e\.,?"
         rf"|which is) ){_HEDGE}{_A}(?=[),.;:]|$| [a-z])"),
     regex(rf"{_A}(?P<counted>{_FEW})(?: \(|, or |, ){_P}(?:\)|,)? of {_THE}{_B}(?P<far>)(?= [a-z])"),
+    regex(rf"{_P} \({_A}(?P<counted>{_FEW})\) of {_THE}{_B}(?P<far>)(?=[ ,.;)]|$)"),
     regex(
 
             rf"{_P}(?P<counted>(?: [a-z]+)?) (?:of|on|off) (?:an? |the )?{_NOUN} ?{_B}(?P<far>{_FEW}) (?:is|was"
@@ -73,6 +74,9 @@ _PATTERNS = [
     regex(
         rf"\bon (?:an? |the )?{_NOUN} ?{_B}(?P<counted>) at {_P}(?P<far>{_NOUN})(?: for (?:one year|a year"
         rf"|{one(UNIT)}))? (?:is|was|comes to|amounts to|equals|=|are) {_HEDGE}{_A}(?=[ .,;)]|$)"),
+    regex(
+        rf"{_P}(?P<counted>) (?:off|discount),?{_NOUN} {_B}(?P<far>{_FEW}) (?:costs?|is|was|sells for|sold for"
+        rf"|drops to|goes for) (?:now |only |just )?{_A}(?=[ .,;)]|$)"),
     # `rose 6 %, or $60, from $1,000`
     regex(
         rf"{_P}(?P<counted>)(?:, or |,? \(|, ){_HEDGE}{_A}(?:,|\))?(?P<far>) from (?:the |its |an? "

@@ -42,6 +42,11 @@ _BETTER = (
     r"|in front|further|farther|stronger)"
 )
 _ONLY = regex(rf"\b(?:Only|Just|only|just) {_LIST} (?:{_DID}|have|has|[a-z]{{4,}})\b[^.;\d]{{0,25}}?\b{_BETTER}\b")
+_BEATEN = regex(
+    rf"\b(?:beaten|bettered|preceded|surpassed|outscored|topped|headed"
+    rf"|exceeded)(?:,? [a-z]+)? only by {_LIST}(?=[.;,]|$)"
+    rf"|,? (?:behind|after) (?:only )?(?P<list2>{_NAME} \([^)]*\)(?:, {_NAME})*,? and {_NAME})(?=[.;]|$)"
+)
 _COUNTED = regex(
     r"\b(?:[Oo]nly |[Jj]ust |[Tt]he )?(?P<n>(?i:one|two|three|four|five|six|seven|eight|nine|ten)) (?:other )?"
     r"(?P<who>rivals?|riders?|runners?|others?|swimmers?|skiers?|drivers?|boats?|crews?|teams?|athletes|men"
@@ -75,6 +80,7 @@ def faster_ones(group: list[Sentence]) -> Iterator[Finding]:
             continue
         claims = [*_ONLY.finditer(text)] if "nly " in text or "ust " in text else []
         claims += _COUNTED.finditer(text)
+        claims += _BEATEN.finditer(text) if "nly by " in text or "behind " in text or "after " in text else ()
         if len(claims) != 1:
             continue
         claim = claims[0]
@@ -95,7 +101,7 @@ def faster_ones(group: list[Sentence]) -> Iterator[Finding]:
         part, match = placed[0]
         n = part.get(match, "n" if match["n"] else "m")
         names = claim.re.groupindex
-        listed = "" if "n" in names else claim["list"]
+        listed = "" if "n" in names else claim["list"] or claim["list2" if "list2" in names else "list"]
         count = _NUMBERS[claim["n"].lower()] if "n" in names else len(_items(listed))
         if not 2 <= n.value <= 15 or n.value == count + 1 or abs(n.value - count - 1) > 3:
             continue

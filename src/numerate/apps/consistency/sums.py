@@ -59,6 +59,15 @@ _AFTER = [
         rf"|from) "
                rf"(?:its |their |his |her |the )?{_TOTAL} (?:matches|games)")),
 ]  # fmt: skip
+_BEFORE = [
+    (('leaving', ' left', 'remain'), regex(
+        rf"\b(?:of|out of|from) (?:the |its |their |these |all )?(?:original )?{_TOTAL}{_NOUN}(?: [a-z]+){{0,2}}?, "
+        rf"(?P<parts>{_Q}(?: {_WORD}){{1,6}}?,? (?P<sure>leaving|which left) {_Q})"
+        rf"(?: [a-z]+){{0,3}}?(?=[.;),]|$| (?:left|remain))")),
+    (('split',), regex(
+        rf"{_TOTAL} (?:seats|votes|delegates|members)(?: [a-z]+){{0,5}} (?:are|were"
+        rf"|was) split (?P<parts>{_Q} to {_Q})")),
+]  # fmt: skip
 # Two parts that exclude each other: `15 people, 9 women and 5 men`.
 _OPPOSED = [
     # `the class of 28 has 15 boys and 14 girls`
@@ -89,6 +98,9 @@ _AT_MOST = [
     (('of ', 'among '), regex(
         rf"\b(?:of|among) (?:the |a total of |these |those |all |our |(?:the "
         rf"|an? )?[a-z]+['’]s )?{_TOTAL}{_NOUN}(?: \w+){{0,2}},"
+        rf" {_PARTS}(?=[.;)]|$)")),
+    (('of ', 'among '), regex(
+        rf"^(?:out )?(?:of|among) (?:the |these |those |all |our )?{_TOTAL}{_NOUN},? [a-z]+ [a-z]+"
         rf" {_PARTS}(?=[.;)]|$)")),
 ]  # fmt: skip
 _VOTED = regex(r"\b(?:in favou?r|for|against|yes|no)\b")
@@ -168,7 +180,7 @@ class Sums(Rule):
             if not found:
                 found += closed(sentence)
         yield from found
-        for match in matches(skeleton, _AFTER):
+        for match in matches(skeleton, _AFTER + _BEFORE):
             yield from self._equal(sentence, match)
         for match in matches(skeleton, _OPPOSED):
             if _VOTED.search(match[0][: match.start("parts") - match.start()]):
@@ -181,7 +193,9 @@ class Sums(Rule):
     def _equal(self, sentence: Sentence, match: re.Match[str]) -> Iterable[Finding]:
         total, parts = sentence.get(match, "total"), sentence.within(match["parts"])
         parts = [part for part in parts if part is not total]
-        yield from self._sum(sentence, total, parts, match[0], match[0], ": " in match[0])
+        # Verbs that complete the whole speak for themselves; then only the words of the parts are looked at.
+        named = match["parts"] if "sure" in match.groupdict() else match[0]
+        yield from self._sum(sentence, total, parts, match[0], named, ": " in match[0])
 
     def _sum(
         self, sentence: Sentence, total: Quantity, parts: list[Quantity], words: str, named: str, share_unit: bool
