@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.patterns import regex
+from numerate.apps.consistency.slips import is_typo
 from numerate.numerals.unit_factors import dimension_name
 
 if TYPE_CHECKING:
@@ -49,9 +50,14 @@ def closed_span(sentence: Sentence) -> Iterator[tuple[Quantity, Quantity, Quanti
     d, (a, b) = spans[0], times
     before, behind = sentence.beside(d)
     is_told = (_SPAN_CUE.search(before) or _SPAN_BEHIND.match(behind)) and not _NOT_SPAN.search(sentence.skeleton)
+    if not is_told:
+        is_years = a.group == b.group == "year" and d.unit == "year" and len(sentence.values) == 1
+        is_years = is_years and not _NOT_SPAN.search(sentence.skeleton) and " than " not in sentence.skeleton
+        if is_years and d.value > 9 and not d.hedge and is_typo(d, abs(a.value - b.value)):
+            yield (a, b, d) if a.value < b.value else (b, a, d)
+        return
     if (
-        not is_told
-        or (a.group == "clock") != (b.group == "clock")
+        (a.group == "clock") != (b.group == "clock")
         or d.hedge
         or (a.group == "clock" and FLIGHT.search(sentence.skeleton))
         or sentence.text[: a.start - sentence.offset].rstrip().endswith("(")

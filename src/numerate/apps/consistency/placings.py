@@ -169,7 +169,7 @@ _PLACES = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "f
 
 
 def periods(group: list[Sentence], text: str) -> Iterator[Finding]:
-    """Quarters and halves that are not those of a calendar year that the text names."""
+    """Quarters and halves of another number of months, or not those of a calendar year that the text names."""
     told: list[tuple[Quantity, int, int, int]] = []
     for sentence in group:
         for match in _PERIOD.finditer(sentence.text.lower()):
@@ -179,8 +179,14 @@ def periods(group: list[Sentence], text: str) -> Iterator[Finding]:
             begin, end = (MONTHS.index(match[name][:3]) for name in "ab")
             at = sentence.offset + match.start()
             number = next((each for each in sentence.quantities if at - 1 <= each.start <= at + 8), None)
-            if place <= count and number is not None and (end - begin) % 12 + 1 == length:
-                told.append((number, place, begin, length))
+            if place > count or number is None:
+                continue
+            if (end - begin) % 12 + 1 != length:
+                if abs((end - begin) % 12 + 1 - length) < 3 and "and" not in match[0]:
+                    message = f"From {match['a']} to {match['b']} are {(end - begin) % 12 + 1} months, not {length}."
+                    yield finding_at("ordinal", number, message, probability=0.85)
+                continue
+            told.append((number, place, begin, length))
     if not told:
         return
     low = text.lower()

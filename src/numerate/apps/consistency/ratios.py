@@ -79,6 +79,10 @@ def _closed_ratio(sentence: Sentence) -> Iterator[Finding]:
     mark = "" if match["a"] else "2"
     a, b = sentence.get(match, f"a{mark}"), sentence.get(match, f"b{mark}")
     others = [each for each in sentence.quantities if each not in (a, b) and each.group not in TIMES]
+    if len(others) == 3:
+        # The whole may stand beside its parts.
+        low, middle, high = sorted(others, key=lambda each: each.value)
+        others = [each for each in others if each is not high] if low.value + middle.value == high.value else []
     if len(others) != 2 or not others[0].comparable(others[1]) or min(a.value, b.value) <= 0:
         return
     c, d = others

@@ -47,6 +47,7 @@ _PARTS = rf"(?P<parts>{_Q}{_WORDS}(?:{_AND} {_Q}{_WORDS}){{1,9}}?)"
 # Items may have their number at the end: `labour €7.3 million, materials €4.2 million`.
 _ITEMS = rf"(?P<parts>(?:{_WORD} ){{0,3}}{_Q}{_WORDS}(?:{_AND} (?:{_WORD} ){{0,3}}{_Q}{_WORDS}){{1,9}}?)"
 _TOTAL = slot("total", AMOUNT)
+_REST_Q = rf" ?{_Q}"
 
 _AFTER = [
     (('assist',), regex(rf"(?P<parts>{_Q} goals? and {_Q} assists?) for (?:a total of )?{_TOTAL} points")),

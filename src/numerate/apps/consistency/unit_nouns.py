@@ -52,7 +52,10 @@ def unit_nouns(sentence: Sentence, before: str = "") -> Iterator[Finding]:
     text, words = sentence.text.lower(), sentence.skeleton
     dimensions = {_measured(each.unit) for each in sentence.numerals if each.unit is not None}
     for cues, pattern, wrong, what in ROWS:
-        if wrong.isdisjoint(dimensions) or not any(map(text.__contains__, cues)):
+        # Heights have a limit, too.
+        if wrong.isdisjoint(dimensions) and (what != "a height" or "above sea" not in text):
+            continue
+        if not any(map(text.__contains__, cues)):
             continue
         for match in pattern.finditer(words):
             name = "q" if match["q"] else "r"
@@ -61,6 +64,9 @@ def unit_nouns(sentence: Sentence, before: str = "") -> Iterator[Finding]:
             measured = _measured(unit)
             if measured == "length" and what == "an amount of water" and unit not in ("km", "mi"):
                 continue  # `20 cm of water`
+            if what == "a height" and unit == "km" and quantity.value > 9 and "above sea" in text:
+                message = f"Nothing lies {quantity.text} above sea level: is it another unit?"
+                yield finding_at("unit", quantity, message, unit=unit, probability=0.88)
             if unit in ("kt", "Mt") or (measured == "length" and re.search(r"\b(?:gas|oil|crude)\b", text)):
                 continue  # explosions and layers
             if measured not in wrong or any(each.confidence != "certain" for each in quantity.numerals):
