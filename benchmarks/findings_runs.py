@@ -56,6 +56,8 @@ ROOM = 60 << 20
 """Bytes of all files together."""
 MOST_SHARED = 1 << 20
 """Bytes of a JSON file that trials share, if it is to come back."""
+_IN_A_SHARED_FOLDER = 4
+"""Parts of the name of a file in a folder that trials share: shared/GRID/FOLDER/FILE."""
 PACKED = "packed.txt"
 """In the working folder: predictions that an earlier run has packed."""
 
@@ -130,9 +132,13 @@ def pack(work: Path, output: Path) -> None:
 
 
 def _is_result(name: Path, work: Path) -> bool:
-    """Whether a JSON file comes back among the trials: not those of models, nor large ones that all trials share."""
-    shared = name.parts[0] == "shared" and (work / name).stat().st_size > MOST_SHARED
-    return "models" not in name.parts[1:-1] and not shared
+    """Whether a JSON file comes back among the trials: not those of models, nor large ones that all trials share.
+
+    A folder that trials share comes back whole or not at all: with its manifest alone it would look as if it were made.
+    """
+    if name.parts[0] == "shared":
+        return len(name.parts) < _IN_A_SHARED_FOLDER and (work / name).stat().st_size <= MOST_SHARED
+    return "models" not in name.parts[1:-1]
 
 
 def join(files: Iterable[str | Path], output: str | Path) -> None:

@@ -136,8 +136,10 @@ def _luna_grids(part: dict[str, Any], data: str | Path, scale: str, starts: dict
     else:
         rows = tuple(part["seconds"])
         grids = [grid_of_rows(part["table"], name, rows, options, strict=True) for name in part["corpora"]]
-    rates = part.get("rates")
-    return [dataclasses.replace(grid, rates=tuple(rates)) for grid in grids] if rates and scale != "tiny" else grids
+    changes: dict[str, Any] = {} if scale == "tiny" or "rates" not in part else {"rates": tuple(part["rates"])}
+    if scale != "tiny" and "share" in part:
+        changes["rate_share"] = part["share"]
+    return [dataclasses.replace(grid, **changes) for grid in grids]
 
 
 def starts_of(plan: dict[str, Any], work: str | Path, data: str | Path, scale: str) -> dict[str, str]:

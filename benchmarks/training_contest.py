@@ -125,11 +125,20 @@ class Setting:
         }  # fmt: skip
 
 
+def compiled_graphs() -> int:
+    """The graphs that were compiled since the counters were cleared."""
+    return torch._dynamo.utils.counters["stats"]["unique_graphs"]
+
+
 class Clock(TrainerCallback):
-    """Stops a training after some seconds, and counts its steps from the end of the warm-up on."""
+    """Stops a training after some seconds, and counts its steps from the end of the warm-up on.
+
+    A step that compiled something ends the warm-up anew: compiling takes thousands of steps' time.
+    """
 
     def __init__(self, seconds: float, warm: int, device: str, steps: int | None = None) -> None:
         self.seconds, self.warm, self.device, self.most = seconds, warm, device, steps
+        self.graphs = 0
         self.steps, self.taken, self.peak, self.start, self.thread, self.process = 0, 0.0, 0, 0.0, 0.0, 0.0
         self.host: dict[str, list[float]] = {"data_ms": [], "step_ms": []}
         self.reserved = 0
@@ -141,8 +150,10 @@ class Clock(TrainerCallback):
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Begins or ends the count."""
         del args, kwargs
-        if state.global_step == self.warm:
+        graphs, self.graphs = self.graphs, compiled_graphs()
+        if state.global_step == self.warm or (state.global_step > self.warm and self.graphs > graphs):
             self._synchronise()
+            self.steps = 0
             if self.device == "cuda":
                 torch.cuda.reset_peak_memory_stats()
             for times in self.host.values():
@@ -230,9 +241,8 @@ class Side:
             "main_thread_cpu_ms": 1000 * clock.thread / steps, "process_cpu_ms": 1000 * clock.process / steps,
         }  # fmt: skip
         if self.compiled:
-            counters = torch._dynamo.utils.counters
-            found["graphs"] = counters["stats"]["unique_graphs"]
-            found["graph_breaks"] = sum(counters["graph_break"].values())
+            found["graphs"] = compiled_graphs()
+            found["graph_breaks"] = sum(torch._dynamo.utils.counters["graph_break"].values())
         return found
 
 

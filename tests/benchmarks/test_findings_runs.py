@@ -143,3 +143,15 @@ def test_results_come_back_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         file.writestr("../outside.json", "x")
     with pytest.raises(ValueError, match="lies outside of the folder"):
         findings_runs.join([tmp_path / "bad.zip"], tmp_path / "again")
+
+
+def test_a_shared_folder_does_not_come_back_in_part(tmp_path: Path) -> None:
+    import findings_runs
+
+    for name in ("shared/a/pool.json", "shared/a/texts/manifest.json", "shared/a/texts/train.jsonl", "a/one.json"):
+        (tmp_path / "work" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "work" / name).write_text("{}")
+    (tmp_path / "out").mkdir()
+    findings_runs.pack(tmp_path / "work", tmp_path / "out")
+    with zipfile.ZipFile(tmp_path / "out" / "trials.zip") as file:
+        assert sorted(file.namelist()) == ["a/one.json", "shared/a/pool.json"]

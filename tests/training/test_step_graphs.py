@@ -62,7 +62,7 @@ def fake_capture(step: Callable[[], Any], pool: Any) -> tuple[Callable[[], None]
 @pytest.fixture
 def on_a_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(step_graphs, "_capture", fake_capture)
-    monkeypatch.setattr(step_graphs, "_side_stream", contextlib.nullcontext)
+    monkeypatch.setattr(step_graphs, "side_stream", contextlib.nullcontext)
     monkeypatch.setattr(step_graphs, "_new_pool", object)
     monkeypatch.setattr("numerate.training.trainer.why_not", lambda *_: None)
 
@@ -96,7 +96,7 @@ def test_steps_that_cannot_be_recorded_run_as_usual(
         raise RuntimeError("operation not permitted when stream is capturing")
 
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
-    monkeypatch.setattr(step_graphs, "_side_stream", contextlib.nullcontext)
+    monkeypatch.setattr(step_graphs, "side_stream", contextlib.nullcontext)
     monkeypatch.setattr(step_graphs, "_new_pool", object)
     monkeypatch.setattr(step_graphs, "_capture", broken)
     monkeypatch.setattr("numerate.training.trainer.why_not", lambda *_: None)
@@ -127,3 +127,10 @@ def test_the_number_table_is_padded_and_the_loss_stays(tmp_path: Path) -> None:
     assert model(**wide).loss.item() == pytest.approx(model(**batch).loss.item(), rel=1e-6)
     none = padded_to({"number_bits": torch.zeros(2, 0, dtype=torch.int64)})
     assert none["number_bits"].shape == (2, 8)
+
+
+def test_compiled_steps_see_few_counts_of_numbers(tmp_path: Path) -> None:
+    trainer = trainer_of(tmp_path, graphs=False, torch_compile=True)
+    trainer._graphs = None
+    shapes = {tuple(batch["number_bits"].shape) for batch in trainer.get_train_dataloader()}
+    assert shapes == {(2, 16)}

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from numerate.processing.static_shapes import Counts, fixed_counts
+from numerate.training.step_graphs import side_stream
 from numerate.training.trainer import NumberTrainer
 
 if TYPE_CHECKING:
@@ -88,14 +89,11 @@ class _Recording:
             loss = step(dict(self._batch))
             return loss, nn.utils.clip_grad_norm_(model.parameters(), longest)
 
-        side = torch.cuda.Stream()
-        side.wait_stream(torch.cuda.current_stream())
         with fixed_counts(counts):
-            with torch.cuda.stream(side):
+            with side_stream():
                 for _ in range(_WARM_UP_STEPS):
                     model.zero_grad(set_to_none=True)
                     whole()
-            torch.cuda.current_stream().wait_stream(side)
             model.zero_grad(set_to_none=True)
             with torch.cuda.graph(self._graph):
                 self._loss, self.norm = whole()

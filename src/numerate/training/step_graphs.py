@@ -6,6 +6,7 @@ the first batch of each shape runs as usual; the second one is recorded, and all
 
 from __future__ import annotations
 
+import functools
 import logging
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from numerate.modeling.number_model import NumberModel
 
-__all__ = ["StepGraphs", "padded_to", "why_not"]
+__all__ = ["StepGraphs", "padded_to", "side_stream", "why_not"]
 
 _log = logging.getLogger(__name__)
 TOKENS, NUMBERS, CHARACTERS = 16, 8, 16
@@ -142,7 +143,7 @@ class StepGraphs:
             return results if self.model.number_loss is None else (*results, self.model.number_loss)
 
         try:
-            with _side_stream(), no_waits():
+            with side_stream(), no_waits():
                 self.model.zero_grad(set_to_none=True)
                 if not self._gradients:  # finds the weights that have a gradient
                     run(dict(batch))
@@ -193,10 +194,18 @@ def _new_pool() -> Any:
     return torch.cuda.graph_pool_handle()
 
 
+@functools.cache
+def _warm_up_stream(device: int) -> torch.cuda.Stream:
+    return torch.cuda.Stream(device)
+
+
 @contextmanager
-def _side_stream() -> Iterator[None]:
-    """A context for the steps before the capture, in which libraries choose algorithms; on a stream of its own."""
-    side = torch.cuda.Stream()
+def side_stream() -> Iterator[None]:
+    """A context for the steps before a capture, in which libraries choose algorithms; on a stream of their own.
+
+    All of them run on one stream: memory is cached for each stream, and a new one would take as much again.
+    """
+    side = _warm_up_stream(torch.cuda.current_device())
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):
         yield

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
 import math
 from collections.abc import Mapping
@@ -29,7 +30,7 @@ from numerate.training.objective import ObjectiveCallback
 from numerate.training.output_folder import output_folder
 from numerate.training.prepared_batches import Packed, Preparation
 from numerate.training.progress import Throughput
-from numerate.training.step_graphs import TOKENS, StepGraphs, padded_to, why_not
+from numerate.training.step_graphs import NUMBERS, TOKENS, StepGraphs, padded_to, why_not
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -330,6 +331,9 @@ class NumberTrainer(AtomicCheckpoints):
         change: Any = None
         if (description or "").lower() == "training" and self._graphs is not None:
             change = padded_to
+        elif (description or "").lower() == "training" and self.args.torch_compile:
+            # Code is compiled again, for half a minute, for every new count of numbers in a batch.
+            change = functools.partial(padded_to, numbers=2 * NUMBERS)
         elif (description or "").lower() == "training" and self.masks_in_loader and self._epochs is not None:
             change = Preparation.of(self._numbers, self.args)
             self._epochs.shared = None if change is None else change.epoch

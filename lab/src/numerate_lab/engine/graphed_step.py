@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from numerate.training.step_graphs import side_stream
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from torch import Tensor
 
-__all__ = ["GraphedStep"]
+__all__ = ["WARMUP", "GraphedStep"]
 
-_WARMUP = 3
+WARMUP = 3
 """Steps that are run as they are first, in which libraries choose kernels and the optimizer makes its state."""
 
 
@@ -30,6 +32,7 @@ class GraphedStep:
         enabled: Whether to record at all.
         pool: Memory that it shares with other recorded steps (`torch.cuda.graph_pool_handle()`); None for its own.
             Steps that share it overwrite each other's outputs.
+        warmup: Steps that are run as they are first.
 
     Example:
         >>> double = GraphedStep(lambda numbers: numbers * 2)
@@ -37,8 +40,10 @@ class GraphedStep:
         tensor([2, 4])
     """
 
-    def __init__(self, step: Callable[..., Tensor], *, enabled: bool = True, pool: Any = None) -> None:
-        self.step, self.enabled, self.pool = step, enabled, pool
+    def __init__(
+        self, step: Callable[..., Tensor], *, enabled: bool = True, pool: Any = None, warmup: int = WARMUP
+    ) -> None:
+        self.step, self.enabled, self.pool, self.warmup = step, enabled, pool, warmup
         self.calls = 0
         self._graph: torch.cuda.CUDAGraph | None = None
         self._inputs: list[Tensor] = []
@@ -49,13 +54,9 @@ class GraphedStep:
         self.calls += 1
         if not self.enabled or not inputs[0].is_cuda:
             return self.step(*inputs)
-        if self.calls <= _WARMUP:  # on another stream, as recording needs it
-            side, here = torch.cuda.Stream(), torch.cuda.current_stream()
-            side.wait_stream(here)
-            with torch.cuda.stream(side):
-                found = self.step(*inputs)
-            here.wait_stream(side)
-            return found
+        if self.calls <= self.warmup:  # on another stream, as recording needs it
+            with side_stream():
+                return self.step(*inputs)
         if self._graph is None:
             self._inputs, graph = [each.clone() for each in inputs], torch.cuda.CUDAGraph()
             try:

@@ -271,7 +271,8 @@ def _work(connection: Any, output: str, data: str) -> None:
             connection.send(("done", ""))
         except Exception as error:
             text = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
-            broken = "CUDA" in text and "out of memory" not in text
+            # A failed recording leaves the process's random generator in the middle of it, for all trials to come.
+            broken = "CUDA" in text or "graph capture" in text
             connection.send(("broken" if broken else "failed", text))
             last, workspace = ("", ""), Workspace()
         gc.collect()

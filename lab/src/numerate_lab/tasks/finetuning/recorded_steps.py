@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from numerate.processing.static_shapes import Counts, fixed_counts
-from numerate_lab.engine.graphed_step import GraphedStep
+from numerate_lab.engine.graphed_step import WARMUP, GraphedStep
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable
@@ -44,7 +44,9 @@ class RecordedSteps:
         if size not in self.graphs:
             if self._pool is None and inputs[0].is_cuda:  # one step runs at a time: all use the same memory
                 self._pool = torch.cuda.graph_pool_handle()
-            self.graphs[size] = GraphedStep(lambda *given: self.step(size, *given), pool=self._pool)
+            # The first size has made the optimizer's state and chosen most kernels for the others.
+            warmup = 1 if self.graphs else WARMUP
+            self.graphs[size] = GraphedStep(lambda *given: self.step(size, *given), pool=self._pool, warmup=warmup)
         graph = self.graphs[size]
         # No number is predicted by a head here. What cannot be recorded looks for equal numbers again.
         with fixed_counts(Counts(numbers=0, tokens=0)) if graph.enabled else contextlib.nullcontext():

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Predicted", "TagOp", "fit", "predict"]
 
-_LENGTHS, _COUNTS = 64, 32
-"""Recorded steps have lengths and counts of numbers that are multiples of these, so that there are few sizes."""
+_LENGTHS = 64
+"""Recorded steps have lengths that are multiples of this, so that there are few sizes."""
 _GROUP = 8
 """Batches whose questions are sorted by length together, so that little padding is computed."""
 
@@ -172,7 +172,7 @@ def fit(model: TagOp, rows: Rows, index: np.ndarray, config: Any, lengths: np.nd
         for part in _batches(index, lengths, config.batch, draws):
             size = rows.sizes(part)
             if recorded:
-                size = -(-size[0] // _LENGTHS) * _LENGTHS, -(-size[1] // _COUNTS) * _COUNTS
+                size = _few_sizes(rows, size[0])
             total += run((len(part), *size), rows.places(part)) * len(part)
             schedule.step()
             done += 1
@@ -182,6 +182,12 @@ def fit(model: TagOp, rows: Rows, index: np.ndarray, config: Any, lengths: np.nd
     if not all(map(math.isfinite, found)):
         raise FloatingPointError(f"the loss is not finite ({found[-1]}): give a smaller rate than {config.rate:g}")
     return {"steps": done, "losses": found, "questions": len(index), "seconds": round(time.perf_counter() - begin, 2)}
+
+
+def _few_sizes(rows: Rows, length: int) -> tuple[int, int]:
+    """A length that is one of few, and the most numbers of all rows up to it: each length is recorded once."""
+    length = -(-length // _LENGTHS) * _LENGTHS
+    return length, int(rows.numbers[rows.tokens <= length].max(initial=0))
 
 
 def _batches(index: np.ndarray, lengths: np.ndarray, size: int, draws: np.random.Generator) -> Iterator[np.ndarray]:
