@@ -1,0 +1,113 @@
+"""TAT-QA's folds that are trained so far, against another row on the same questions and seeds.
+
+    python benchmarks/tatqa_folds.py --source DATA/tatqa/dev.json --folder RESULTS/luna-tatqa --rows in-place:2e-4
+
+A cross-validation whose time was up leaves the answers of its finished folds below `folds`, and a whole one its
+predictions. For each row (its rate behind a colon) the folds that all of its seeds have are compared with the base
+row's answers to the same questions, of the same seeds: EM, F1 and EM of arithmetic questions, and paired differences
+with 95 % intervals over contexts.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import harness
+import numpy as np
+import torch
+
+from numerate.metrics.significance import bootstrap
+from numerate_lab.tasks.tatqa.question_scores import MEASURES, question_scores
+from numerate_lab.tasks.tatqa.tatqa_trial import Parts, TatqaTrial, parts_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numerate_lab.engine.task import Columns
+
+RESAMPLES = 10_000
+
+
+def answers_of(folder: Path, row: str, rate: float, parts: Parts) -> dict[int, dict[int, Columns]]:
+    """Answers by seed and fold, of whole cross-validations and of those whose time was up."""
+    asked, found = parts.asked["test"], {}
+    name = re.compile(rf"{re.escape(row)}-rate{rate:g}-seed(\d+)-epochs\d+(?:-fold(\d+))?")
+    for file in sorted([*folder.glob("*.npz"), *folder.glob("folds/*.npz")]):
+        match = name.fullmatch(file.stem)
+        if match is None:
+            continue
+        with np.load(file, allow_pickle=False) as arrays:
+            folds = found.setdefault(int(match[1]), {})
+            if match[2] is not None:
+                folds[int(match[2])] = {"answer": arrays["test_answer"], "scale": arrays["test_codes"][:, 0]}
+                continue
+            for fold, rows in enumerate(asked):  # answers stand in the order of the questions
+                places = np.searchsorted(parts.by_split["test"], rows)
+                folds[fold] = {key: arrays[f"test_{key}"][places] for key in ("answer", "scale")}
+    return found
+
+
+def compared(parts: Parts, ours: dict[int, dict[int, Columns]], base: dict[int, dict[int, Columns]]) -> dict[str, Any]:
+    """Means over seeds of a row and of the base, on the questions that both have for all of the row's seeds."""
+    seeds = sorted(set(ours) & set(base))
+    folds = sorted(set.intersection(*(set(side[seed]) for side in (ours, base) for seed in seeds))) if seeds else []
+    if not folds:
+        raise SystemExit("no fold that both rows have for the same seeds: look at the names below --folder")
+    asked = [parts.asked["test"][fold] for fold in folds]
+    chosen = np.concatenate(asked)
+    types = np.array([parts.examples[index].question.answer_type for index in chosen])
+    groups = torch.from_numpy(parts.contexts[chosen])
+    means = [_means(parts, asked, [side[seed] for seed in seeds], folds) for side in (ours, base)]
+    found: dict[str, Any] = {"seeds": seeds, "folds": folds, "questions": len(chosen)}
+    numeric = types == "arithmetic"
+    for label, key, where in (("EM", "em", numeric | True), ("F1", "f1", numeric | True), ("EM_num", "em", numeric)):
+        one, other = (torch.from_numpy(side[key][where]) for side in means)
+        paired = dataclasses.asdict(bootstrap(one, other, groups[torch.from_numpy(where)], RESAMPLES))
+        found[label] = {"row": float(one.mean()), "base": float(other.mean()), "paired": paired}
+    return found
+
+
+def _means(
+    parts: Parts, asked: list[np.ndarray], given: list[dict[int, Columns]], folds: list[int]
+) -> dict[str, np.ndarray]:
+    """Scores of each question, means over seeds."""
+    examples = [[parts.examples[index] for index in rows] for rows in asked]
+    scores = [
+        [question_scores(some, one[fold]) or {} for some, fold in zip(examples, folds, strict=True)] for one in given
+    ]
+    return {
+        name: np.mean([np.concatenate([each[name] for each in one]) for one in scores], axis=0) for name in MEASURES
+    }
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """The command line."""
+    parser = harness.parser_of(__doc__)
+    parser.add_argument("--source", required=True, help="file of contexts that was cross-validated")
+    parser.add_argument("--folder", required=True, help="folder of the grid's results")
+    parser.add_argument("--rows", nargs="+", required=True, help="rows with their rates: in-place:2e-4")
+    parser.add_argument("--base", default="bare:2e-4", help="row to compare with")
+    parser.add_argument("--number", type=int, default=5, help="number of folds")
+    options = parser.parse_args(arguments)
+    parts = parts_of(
+        TatqaTrial(encoding="bare", seed=0, source=options.source, model="unused", folds=options.number)
+    )  # no model is loaded
+    sides = {}
+    for given in (options.base, *options.rows):
+        row, _, rate = given.rpartition(":")
+        sides[given] = answers_of(Path(options.folder), row, float(rate), parts)
+    figures = {row: compared(parts, sides[row], sides[options.base]) for row in options.rows}
+    for row, found in figures.items():
+        print(f"{row}: seeds {found['seeds']}, folds {found['folds']}, {found['questions']} questions")
+        for label in ("EM", "F1", "EM_num"):
+            one = found[label]
+            print(f"  {label} {100 * one['row']:.1f}, base {100 * one['base']:.1f}, {one['paired']}")
+    harness.write(options, figures)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
