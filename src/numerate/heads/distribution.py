@@ -36,6 +36,8 @@ _AT_ONCE = 1024
 """Values for which the cdf is asked at once in a search for quantiles."""
 _LEVELS = 199
 """Number of quantiles among which `best` looks for the most probable numbers."""
+_SPARED_BITS = 24
+"""Bits of a value that `best` does not need before it rounds: 4 in a thousand million of it."""
 _CHUNK = 1 << 18
 """Number of (row, candidate) pairs that `rank` scores at once."""
 
@@ -256,6 +258,10 @@ class NumberDistribution(ABC):
 
     def _quantile_at(self, p: Tensor) -> Tensor:
         """`quantile` at (N, C) probabilities."""
+        return self._searched_quantile(p)
+
+    def _searched_quantile(self, p: Tensor, spared_bits: int = 0) -> Tensor:
+        """`quantile` at (N, C) probabilities, or numbers a little above it: the last bits may be spared."""
         # Over the float64 numbers themselves: exact for any cdf, with or without jumps. A call of the cdf costs more
         # than some hundred more values in it, so that few quantiles are sought by many parts at once. The first call
         # is one for all quantiles of a row, at numbers of all sizes; many rows begin with 0 only.
@@ -268,7 +274,7 @@ class NumberDistribution(ABC):
         low, high = ends[below], ends[below + 1]
         halvings = max([1, *(each for each in range(1, 8) if p.numel() << each <= _AT_ONCE)])
         counts = torch.arange(1, 1 << halvings, device=p.device)
-        bits = int(ends.diff().max()).bit_length()
+        bits = max(1, int(ends.diff().max()).bit_length() - spared_bits)
         for _ in range(math.ceil(bits / halvings)):
             step = ((high - low + len(counts)) >> halvings)[..., None]
             inner = torch.minimum(low[..., None] + step * counts, high[..., None])
@@ -286,7 +292,11 @@ class NumberDistribution(ABC):
     def _likely_values(self) -> Tensor:
         """Values among which `best` looks for the most probable ones: (N, C)."""
         levels = torch.linspace(0, 1, _LEVELS + 2, dtype=torch.float64, device=self.device)[1:-1]
-        return torch.cat([self.quantile(levels.expand(len(self), -1)), self.mode()[:, None]], dim=1)
+        levels = levels.expand(len(self), -1)
+        # Values on a line are rounded to a few digits: the last bits of each would take most of the time of `best`.
+        rounds = self.is_density and type(self)._quantile_at is NumberDistribution._quantile_at
+        quantiles = self._searched_quantile(levels, _SPARED_BITS) if rounds else self.quantile(levels)
+        return torch.cat([quantiles, self.mode()[:, None]], dim=1)
 
     @property
     def _lists_values(self) -> bool:
