@@ -284,6 +284,11 @@ class NumberDistribution(ABC):
             low, high = tried.gather(-1, below).squeeze(-1), tried.gather(-1, below + 1).squeeze(-1)
         return from_order(high) + 0.0  # -0 becomes 0
 
+    def _near_quantile(self, p: Tensor) -> Tensor:
+        """`quantile` at (N, C) probabilities for what is rounded afterwards: of densities, without the last bits."""
+        rounds = self.is_density and type(self)._quantile_at is NumberDistribution._quantile_at
+        return self._searched_quantile(p, _SPARED_BITS) if rounds else self._quantile_at(p)
+
     def _sample(self, count: int, generator: torch.Generator | None) -> Tensor:
         """(count, N) samples."""
         raise NotImplementedError(f"{type(self).__name__} must define _sample()")
@@ -292,11 +297,7 @@ class NumberDistribution(ABC):
     def _likely_values(self) -> Tensor:
         """Values among which `best` looks for the most probable ones: (N, C)."""
         levels = torch.linspace(0, 1, _LEVELS + 2, dtype=torch.float64, device=self.device)[1:-1]
-        levels = levels.expand(len(self), -1)
-        # Values on a line are rounded to a few digits: the last bits of each would take most of the time of `best`.
-        rounds = self.is_density and type(self)._quantile_at is NumberDistribution._quantile_at
-        quantiles = self._searched_quantile(levels, _SPARED_BITS) if rounds else self.quantile(levels)
-        return torch.cat([quantiles, self.mode()[:, None]], dim=1)
+        return torch.cat([self._near_quantile(levels.expand(len(self), -1)), self.mode()[:, None]], dim=1)
 
     @property
     def _lists_values(self) -> bool:

@@ -78,7 +78,8 @@ def _short(value: float) -> str:
 def best_candidates(distribution: NumberDistribution, k: int) -> list[list[Candidate]]:
     """The k most probable numbers of each row; see `NumberDistribution.best`."""
     values = distribution._likely_values()
-    quartiles = distribution.quantile([[0.25, 0.75]]).tolist()
+    levels = torch.tensor([0.25, 0.75], dtype=torch.float64, device=distribution.device)
+    quartiles = distribution._near_quantile(levels.expand(len(distribution), 2)).tolist()
     return [_best_of_row(*each, k) for each in zip(distribution, values, quartiles, strict=True)]
 
 
