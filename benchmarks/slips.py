@@ -29,7 +29,7 @@ from planted_slips import KINDS, exchanged_at, planted
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 import numerate
-from numerate.apps.consistency.ordinal_endings import wrong_endings
+from numerate.apps.consistency.dates.ordinal_endings import wrong_endings
 from numerate.apps.documents import sentence_spans
 from numerate.apps.plausible import scores_of
 from numerate.modeling.number_calibration import MEASURES, alarm_measure, group_of

@@ -25,7 +25,7 @@ from slips import RATES, _header, _is_decimal, _replaced
 
 import numerate
 from numerate.apps.consistency.confirmed import confirmed_cells
-from numerate.apps.consistency.table_numbers import NumberTable
+from numerate.apps.consistency.tables.table_numbers import NumberTable
 from numerate.apps.documents import Document
 from numerate.apps.plausible import scores_of
 from numerate.apps.shown_texts import units_of

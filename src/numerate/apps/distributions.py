@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from numerate.apps.consistency.base import plain
-from numerate.apps.consistency.table_numbers import NumberTable, table_of
+from numerate.apps.consistency.tables.table_numbers import NumberTable, table_of
 from numerate.apps.findings import Finding
 from numerate.numerals.slips import SLIPS, slips_of
 

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from numerate.apps.consistency.confirmed import SentenceConfirmation, confirmed_cells
-from numerate.apps.consistency.table_numbers import table_of
+from numerate.apps.consistency.tables.table_numbers import table_of
 from numerate.apps.findings import Finding
 from numerate.apps.shown_texts import Unit, units_of
 from numerate.apps.table_mates import is_usual, mates_of

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from numerate.apps.consistency.table_numbers import table_of
+from numerate.apps.consistency.tables.table_numbers import table_of
 from numerate.modeling.column_mates import ColumnMates
 from numerate.modeling.written_forms import last_places
 from numerate.numerals.slips import slip_readings

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from numerate.apps.consistency.confirmed import SentenceConfirmation, confirmed_cells
-from numerate.apps.consistency.table_numbers import NumberTable
+from numerate.apps.consistency.tables.table_numbers import NumberTable
 from numerate.apps.documents import Document
 
 

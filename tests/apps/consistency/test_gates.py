@@ -11,10 +11,10 @@ import pytest
 
 from numerate.apps.consistency.base import rules
 from numerate.apps.consistency.checker import sentences_of
-from numerate.apps.consistency.gates import GATES, Gate, is_open, whole_traits
-from numerate.apps.consistency.paragraphs import paragraphs_of
-from numerate.apps.consistency.sentence_windows import sentence_groups
-from numerate.apps.consistency.traits import VALUES, cues, stems, traits_of_words
+from numerate.apps.consistency.sentences.gates import GATES, Gate, is_open, whole_traits
+from numerate.apps.consistency.sentences.paragraphs import paragraphs_of
+from numerate.apps.consistency.sentences.sentence_windows import sentence_groups
+from numerate.apps.consistency.sentences.traits import VALUES, cues, stems, traits_of_words
 from numerate.apps.documents import Document
 
 HERE = Path(__file__).parent
@@ -81,7 +81,7 @@ def test_bits_of_words() -> None:
 
 
 def test_words_are_forgotten_before_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    from numerate.apps.consistency import traits
+    from numerate.apps.consistency.sentences import traits
 
     monkeypatch.setattr(traits, "MOST_WORDS", 10)
     bits = stems("margin")

@@ -13,7 +13,7 @@ import pytest
 from numerate.apps.check import check
 from numerate.apps.consistency.base import rules
 from numerate.apps.consistency.checker import ConsistencyChecker
-from numerate.apps.consistency.sentences import Sentence
+from numerate.apps.consistency.sentences.sentences import Sentence
 from numerate.apps.documents import Document
 from numerate.reading import find
 

@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     import re
     from collections.abc import Iterable, Iterator, Sequence
 
-    from numerate.apps.consistency.paragraphs import Paragraph
-    from numerate.apps.consistency.quantities import Quantity
-    from numerate.apps.consistency.sentences import Sentence
-    from numerate.apps.consistency.tally import Tally
+    from numerate.apps.consistency.sentences.paragraphs import Paragraph
+    from numerate.apps.consistency.sentences.quantities import Quantity
+    from numerate.apps.consistency.sentences.sentences import Sentence
+    from numerate.apps.consistency.sentences.tally import Tally
     from numerate.apps.documents import Document
 
 __all__ = ["Rule", "finding_at", "finding_in_cell", "matches", "plain", "rules", "written_like"]
 
 rules: Registry[Any] = Registry("rule", "numerate.apps.consistency")
-"""All rules by their ids; a new one is one file in this folder with `@rules.register("id")`."""
+"""All rules by their ids; a new one is one file in a folder of this package with `@rules.register("id")`."""
 MOST_ROUNDING = 0.05
 """Relative error by which a correction may be rounded to the decimals of what it replaces."""
 MOST_DECIMALS = 12
@@ -66,7 +66,7 @@ class Rule:
         return ()
 
     def table(self, document: Document, table: Any) -> Iterable[Finding]:
-        """Findings of a table; `table` is its `numerate.apps.consistency.table_numbers.NumberTable`."""
+        """Findings of a table; `table` is its `numerate.apps.consistency.tables.table_numbers.NumberTable`."""
         return ()
 
 

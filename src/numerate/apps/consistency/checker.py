@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from numerate.apps.consistency.base import Rule, rules
 from numerate.apps.consistency.excuses import is_excused
-from numerate.apps.consistency.joined_sentences import JOINED_RULES, joined_sentences
-from numerate.apps.consistency.paragraphs import is_told_elsewhere, paragraphs_of
-from numerate.apps.consistency.patterns import regex
-from numerate.apps.consistency.sentences import Sentence
+from numerate.apps.consistency.sentences.joined_sentences import JOINED_RULES, joined_sentences
+from numerate.apps.consistency.sentences.paragraphs import is_told_elsewhere, paragraphs_of
+from numerate.apps.consistency.sentences.patterns import regex
+from numerate.apps.consistency.sentences.sentences import Sentence
 from numerate.reading import make_reader
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class ConsistencyChecker:
                 yield from findings(sentence)
 
     def _of_table(self, document: Document) -> Iterator[Finding]:
-        from numerate.apps.consistency.table_numbers import table_of
+        from numerate.apps.consistency.tables.table_numbers import table_of
 
         table = table_of(document)
         if document.source:

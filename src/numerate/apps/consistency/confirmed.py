@@ -11,13 +11,13 @@ import numpy as np
 
 from numerate.apps.consistency.base import rules
 from numerate.apps.consistency.checker import ConsistencyChecker
-from numerate.apps.consistency.column_totals import holding_totals
-from numerate.apps.consistency.relations import find_relations, holding_rows
+from numerate.apps.consistency.tables.column_totals import holding_totals
+from numerate.apps.consistency.tables.relations import find_relations, holding_rows
 from numerate.apps.documents import Document
 from numerate.numerals.slips import SlipReading
 
 if TYPE_CHECKING:
-    from numerate.apps.consistency.table_numbers import NumberTable
+    from numerate.apps.consistency.tables.table_numbers import NumberTable
     from numerate.numerals.numeral import Numeral
 
 __all__ = ["SentenceConfirmation", "confirmed_cells"]
@@ -36,7 +36,7 @@ def confirmed_cells(table: NumberTable) -> np.ndarray:
 
     Example:
         >>> rows = [["a", "48,000"], ["b", "52,000"], ["Total", "100,000"], ["c", "7"]]
-        >>> from numerate.apps.consistency.table_numbers import NumberTable
+        >>> from numerate.apps.consistency.tables.table_numbers import NumberTable
         >>> table = NumberTable(Document(kind="table", header=["x", "y"], rows=rows))
         >>> confirmed_cells(table)[:, 1].tolist()
         [True, True, True, False]

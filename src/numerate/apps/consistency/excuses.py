@@ -10,13 +10,13 @@ import itertools
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from numerate.apps.consistency.patterns import regex
+from numerate.apps.consistency.sentences.patterns import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from numerate.apps.consistency.paragraphs import Paragraph
-    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences.paragraphs import Paragraph
+    from numerate.apps.consistency.sentences.quantities import Quantity
     from numerate.apps.findings import Finding
 
 __all__ = ["is_excused"]

@@ -6,10 +6,10 @@ import math
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from numerate.apps.consistency.paragraphs import slip_bits
+from numerate.apps.consistency.sentences.paragraphs import slip_bits
 
 if TYPE_CHECKING:
-    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences.quantities import Quantity
 
 __all__ = ["is_slip", "is_typo", "rounded_slip_bits", "sorted_digits"]
 

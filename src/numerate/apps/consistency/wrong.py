@@ -9,7 +9,7 @@ from numerate.apps.consistency.base import finding_at, plain, written_like
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numerate.apps.consistency.quantities import Quantity
+    from numerate.apps.consistency.sentences.quantities import Quantity
     from numerate.apps.findings import Finding
 
 __all__ = ["told_differently", "wrong_difference", "wrong_order", "wrong_sum"]

@@ -1,0 +1,1 @@
+"""Counts that a list beside them contradicts."""

@@ -1,0 +1,1 @@
+"""Rules of dates, times of the day and ordinals."""

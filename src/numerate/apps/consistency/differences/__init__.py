@@ -1,0 +1,1 @@
+"""Rules of differences: gaps, margins, ages, durations and leads."""

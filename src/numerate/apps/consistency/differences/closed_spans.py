@@ -1,0 +1,80 @@
+"""Sentences that have just two times and one duration, wherever they stand in it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from numerate.apps.consistency.sentences.patterns import regex
+from numerate.apps.consistency.slips import is_typo
+from numerate.numerals.unit_factors import dimension_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numerate.apps.consistency.sentences.quantities import Quantity
+    from numerate.apps.consistency.sentences.sentences import Sentence
+
+__all__ = ["FLIGHT", "closed_span"]
+
+_SPAN_CUE = regex(
+    r"\b(?:took|takes|taking|last(?:ed|s|ing)?(?: for)?|spann(?:ed|ing)|(?:period|term|total|span|journey|trip|stretch"
+    r"|duration|ride|reign|tenure|career|gap|interval) of|(?:after|for|following|over) an? [a-z]+ of|open for|after"
+    r"|i\.e\.,?|that is,?|or|(?:ran|runs|been [a-z]+ing|operated|served|reigned|ruled|existed|continued|lasting"
+    r"|in (?:use|office|service|operation"
+    r"|power)) for|so [a-z ]{0,24}) (?:an? |the |a full |exactly |in )?$"
+)
+_SPAN_BEHIND = regex(
+    r" (?:after (?:the|its|his|her|their|an?)|later|afterwards|apart|in all|in total|altogether|long)\b"
+)
+_NOT_SPAN = regex(
+    r"\b(?:born|died|which|who|ago|per|every|each|experience|first|last|next|another|previous|more than|aged?|old|older"
+    r"|younger|sentence\w*|prison|contract|before|earlier|delay|late|early|within|break|pause|interruption|notice|again"
+    r"|while|whereas|but|follow|warranty|minimum|maximum|least|extension|extended|record|since|additional|extra|since"
+    r"|remaining|average|around|some|about|months? of|weeks? of|days? of|hours? of|years? of (?!age|service|war"
+    r"|work))\b|;"
+)
+FLIGHT = regex(
+    r"\b(?:flights?|flew|fly|flies|lands?|landed|takes off|took off|plane|local time|time zones?"
+    r"|in the air|touche[sd] down|airborne)\b"
+)
+"""Local times differ."""
+
+
+def closed_span(sentence: Sentence) -> Iterator[tuple[Quantity, Quantity, Quantity]]:
+    """Two times and one duration: begin, end and what is said to lie between them."""
+    times = [each for each in sentence.quantities if each.group in ("year", "date", "clock")]
+    spans = [each for each in sentence.quantities if each.unit is not None and dimension_name(each.unit) == "time"]
+    if len(times) != 2 or len(spans) != 1 or len(sentence.quantities) > 4:
+        return
+    d, (a, b) = spans[0], times
+    before, behind = sentence.beside(d)
+    is_told = (_SPAN_CUE.search(before) or _SPAN_BEHIND.match(behind)) and not _NOT_SPAN.search(sentence.skeleton)
+    if not is_told:
+        is_years = a.group == b.group == "year" and d.unit == "year" and len(sentence.values) == 1
+        is_years = is_years and not _NOT_SPAN.search(sentence.skeleton) and " than " not in sentence.skeleton
+        if is_years and d.value > 9 and not d.hedge and is_typo(d, abs(a.value - b.value)):
+            yield (a, b, d) if a.value < b.value else (b, a, d)
+        return
+    if (
+        (a.group == "clock") != (b.group == "clock")
+        or d.hedge
+        or (a.group == "clock" and FLIGHT.search(sentence.skeleton))
+        or sentence.text[: a.start - sentence.offset].rstrip().endswith("(")
+    ):
+        return
+    if (
+        a.start < d.start < b.start
+        and behind.startswith(" later")
+        and not re.match(r" later,? (?:in|on|at)? ?$", sentence.between(d, b))
+    ):
+        return  # `operated on two days later and discharged on 10 March`
+    if behind.startswith(" after") and not behind.startswith(" afterwards") and not a.start < d.start < b.start:
+        return
+    if behind.startswith((" later", " afterwards")) and (d.start < a.start or d.start - b.end > 45):
+        return  # later than something else
+    if d.start > max(a.start, b.start) and re.match(r" (?:later|afterwards),? [a-z]", behind):
+        return  # `dissolved in 1951 and, 40 years later, refounded`
+    if a.group == b.group and a.value > b.value and a.group != "clock":
+        a, b = b, a  # `closed in 2009 after 30 years, having opened in 1969`
+    yield a, b, d

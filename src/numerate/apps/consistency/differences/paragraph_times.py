@@ -1,0 +1,150 @@
+"""Durations told in a paragraph, with their two years, dates or times of the day wherever they stand in it.
+
+`planted in 1821 and 1867; the 56 years between them`; `24 months from 12 June 2021. It expired on 12 June 2022`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from numerate.apps.consistency.base import finding_at, plain
+from numerate.apps.consistency.dates.calendar_words import YEAR_DAYS
+from numerate.apps.consistency.differences.closed_spans import FLIGHT
+from numerate.apps.consistency.sentences.paragraphs import NEEDED, slip_bits
+from numerate.apps.consistency.sentences.patterns import regex
+from numerate.numerals.unit_factors import measure_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numerate.apps.consistency.sentences.paragraphs import Paragraph
+    from numerate.apps.consistency.sentences.quantities import Quantity
+    from numerate.apps.findings import Finding
+
+__all__ = ["DAYS", "clock_gaps", "date_gaps", "year_gaps"]
+
+STRONG = 5.0
+_CLOCK_APART = regex(
+    r"\b(?:time zones?|local time|clocks? (?:go|went)|gmt|utc|break|lunch|interval|pause|late|early|delay\w*|before|ago"
+    r"|first|every|each|per|within|notice|left|remaining|only|extra|more|another|last|half|net|excluding|without|second"
+    r"|clocks?|ahead|behind|return|other)\b"
+)
+_NO_PAUSE = regex(
+    r"\b(?:without|no)(?: an?| any)?(?: lunch)? (?:break|pause|interval|time change)|\b(?:a|per|every) day\b"
+)
+_TAKES = regex(r"\b(?:takes?|took|lasts?|lasted)(?: (?:only|just|exactly|you|us|them|about|a total of))* $")
+_YEARS_APART = regex(
+    r" (?:(?:her|his|their|its) (?:junior|senior)|between (?:them|the two|these|those|the)|apart|older|younger|separate"
+    r"|lie|lay)\b"
+)
+_AND_SO_LONG = regex(r"\band (?:\d|two|three|four|five|six|seven|eight|nine|ten)\b")
+_YEARS_LONG = regex(
+    r"\b(?:the|those|these|after|for|served|spent|lasted|ran|stayed|following|over|reign of|tenure of"
+    r"|career of)(?: [a-z]+){0,2} $"
+)
+_YEARS_OTHER = regex(
+    r"\b(?:ago|every|first|last|next|another|more|aged?|sentence\w*|contract|experience|warranty|least|previous\w*"
+    r"|again|while|whereas|second|father|mother|son|daughter|earlier|before|about|some|nearly|almost|than|or|fund|due|bonds?|debentures?|non-[a-z]+)\b"
+)
+
+
+def year_gaps(paragraph: Paragraph, d: Quantity) -> Iterator[Finding]:
+    """Two years and how long it was between them: `planted in 1821 and 1867; the 56 years between them`."""
+    here = paragraph.place(d)
+    times = [each for each in paragraph.whole.quantities if each.group in ("year", "date")]
+    near = [each for each in times if here - 1 <= paragraph.place(each) <= here]
+    if (
+        len(near) != 2
+        or len(times) > 3
+        or any(each.group != "year" or each.hedge for each in near)
+        or "Y" in d.text
+        or "-" in d.text
+    ):
+        return
+    a, b = near
+    real, is_apart = abs(a.value - b.value), _YEARS_APART.match(paragraph.tail(d)) is not None
+    if not (is_apart or _YEARS_LONG.search(paragraph.lead(d))) or abs(real - d.value) <= 1 or d.value < 3:
+        return
+    if not is_apart and _AND_SO_LONG.search(
+        paragraph.lower, d.end - paragraph.whole.offset, d.end - paragraph.whole.offset + 60
+    ):
+        return  # `after 15 years as principal oboist and four as a section player`
+    words = paragraph.around(a, b, d)
+    if not 0.4 < d.value / max(real, 1) < 2.5 or _YEARS_OTHER.search(_YEARS_APART.sub("", words)):
+        return
+    if is_apart or slip_bits(d, real) > 2:
+        message = f"From {a.text} to {b.text} are {plain(real)} years, not {d.text}."
+        yield finding_at("difference", d, message, meant=real, others=[a, b], probability=0.86)
+
+
+DAYS = {"d": 1.0, "week": 7.0, "month": 30.4369, "year": YEAR_DAYS}
+_FULL = regex(r"\d{1,2}\D+[12]\d{3}|[12]\d{3}-\d\d-\d\d")
+_LONG = regex(
+    r"\b(?:within|after|lasts?|lasted|runs? for|ran for|warranty(?: of|:)?|guarantee of|term of|period of|for|valid for"
+    r"|probation(?:ary)? period of)(?: (?:a|the|another|exactly|full))? $"
+)
+_LONG_TAIL = regex(
+    r" (?:later|afterwards|after (?:the|that|this|its)|from (?:the|that|this|its)|of the date|of receipt)\b"
+)
+_UP_TO = regex(
+    r"\b(?:expir\w+|end(?:s|ed)?|due|payable|no later than|by|until|came to an end|resum\w+|i\.e\.|on|till)\b"
+)
+_NO_TERM = regex(
+    r"\b(?:renew\w*|extend\w*|early|prematurely|terminated|although|but|instead|extension|cancel\w*|moved)\b"
+)
+
+
+def date_gaps(paragraph: Paragraph, d: Quantity) -> Iterator[Finding]:
+    """Two days of the calendar and what is said to lie between them: `24 months from 12 June 2021 ... 12 June 2022`."""
+    here = paragraph.place(d)
+    times = [each for each in paragraph.whole.quantities if each.group in ("date", "year")]
+    near = [each for each in times if here - 1 <= paragraph.place(each) <= here + 1]
+    near = [each for each in near if each.group == "year" or _FULL.search(each.text)]
+    if len(near) != 2 or any(each.group == "year" for each in near):
+        return
+    a, b = near
+    if not (_LONG.search(paragraph.lead(d)) or _LONG_TAIL.match(paragraph.tail(d))) or not _UP_TO.search(
+        paragraph.between(a, b) if d.start < b.start else paragraph.around(a, b, d)
+    ):
+        return
+    if sum(each.unit in DAYS for each in paragraph.values) > 1 or _NO_TERM.search(paragraph.lower):
+        return
+    days, size = b.value - a.value, DAYS[d.unit or "d"]
+    real = round(days / size)
+    blur = 1.1 if size < 10 else 3.0
+    if days <= 0 or abs(days - d.value * size) <= blur or abs(days - real * size) > blur:
+        return
+    if not 0.4 < d.value / real < 2.5 or (
+        size < 2 and not slip_bits(d, days) and not slip_bits(d, days + 1) and not 28 <= abs(days - d.value) <= 31
+    ):
+        return
+    message = f"From {a.text} to {b.text} are {plain(float(real))} {d.unit if d.unit != 'd' else 'days'}, not {d.text}."
+    yield finding_at("difference", d, message, meant=float(real), others=[a, b], probability=0.86)
+
+
+def clock_gaps(paragraph: Paragraph, d: Quantity, bits: float) -> Iterator[Finding]:
+    """Two times of the day and a duration beside them."""
+    here = paragraph.place(d)
+    clocks = [each for each in paragraph.whole.quantities if each.group == "clock"]
+    near = [each for each in clocks if here - 1 <= paragraph.place(each) <= here]
+    if len(near) != 2 or len(clocks) > 3 or sum(each.unit in ("h", "min") for each in paragraph.values) > 2:
+        return
+    a, b = near
+    words = _NO_PAUSE.sub("", paragraph.around(a, b, d))
+    if FLIGHT.search(words) or _CLOCK_APART.search(words):
+        return
+    measure = measure_of(d.unit or "")
+    minutes, said = (b.value - a.value) % 1440, d.value * (measure.factors[0] / 60 if measure else 0.0)
+    if abs(said - minutes) <= 5 or abs(said - minutes % 720) <= 5 or not 0.5 < said / max(minutes, 1) < 2:
+        return
+    if len(d.numerals) > 1:  # hours and minutes: one of both is right
+        slip = 5.0 if (said // 60 == minutes // 60) != (round(said) % 60 == minutes % 60) else 0.0
+    else:
+        slip = slip_bits(d, minutes if d.unit == "min" else minutes / 60) or (4.0 if abs(said - minutes) == 60 else 0.0)
+    if _TAKES.search(paragraph.lead(d)):
+        bits, slip = STRONG, max(slip, 2.0)
+    if slip and bits + slip + 1.0 >= NEEDED:
+        hours, rest = divmod(round(minutes), 60)
+        message = f"From {a.text} to {b.text} are {hours} h {rest:02} min, not {d.text}."
+        meant = minutes * 60 / measure.factors[0] if measure else minutes
+        yield finding_at("difference", d, message, meant=meant, others=[a, b], probability=0.86)

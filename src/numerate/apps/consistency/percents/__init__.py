@@ -1,0 +1,1 @@
+"""Rules of percentages: changes, shares of a whole, factors told in words."""

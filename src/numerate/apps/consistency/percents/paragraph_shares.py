@@ -1,0 +1,285 @@
+"""Shares and changes of a paragraph: `n (p %)` of a whole named before, what remains of 100 %, a tip of 20 %."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from numerate.apps.consistency.base import finding_at, plain
+from numerate.apps.consistency.percents.told_shares import told_fees, told_shares
+from numerate.apps.consistency.sentences.paragraphs import NEEDED, slip_bits
+from numerate.apps.consistency.sentences.patterns import regex
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numerate.apps.consistency.sentences.paragraphs import Paragraph
+    from numerate.apps.consistency.sentences.quantities import Quantity
+    from numerate.apps.findings import Finding
+
+__all__ = ["paragraph_shares"]
+
+_REST = regex(
+    r"\b(?:remaining|rest|(?<!and )(?<!all )(?<!some )others?|remainder|balance|leaving|leaves"
+    r"|which leaves)(?:,? [a-z'’-]+){0,4}[ ,:–—(]*$"
+)
+_SEVERAL = regex(
+    r"more than one|multiple|several|both|overlap\w*|at least one|all that apply|not add|as many as|each could"
+    r"|of (?:these|them|those)\b|of the (?:remaining|rest)|\b(?:rose|fell|grew|increase\w*|decrease\w*|compared|than|up"
+    r"|down|growth|from|discount|off|interest|margin|confidence|ci)\b"
+)
+_OF = regex(r"^ (?:(?:out )?of|in|among) (?:the |all |our |its |their |these |those |a total of )?(?:[a-z]+ )?$")
+_WHOLE = regex(
+    r"\b(?:of|among|surveyed|asked|enrolled|screened|had|received|polled|interviewed|total of|studied"
+    r"|recruited|examined|tested|with)(?: [a-z'’]+){0,3} $"
+)
+_SHARE_CUE = regex(
+    r"\b(?:turnout|share|rate|proportion|percentage|or|i\.e\.|about|that is|equal to|only|just|some|a"
+    r"|at|is|was|were|are)\b[^.]{0,24}$|\($"
+)
+_STRONG = regex(
+    r"(?:(?:^|,) or(?: (?:about|just|roughly|only))?|\bthat is|\bi\.e\."
+    r"|\b(?:rate|share|proportion|percentage|turnout|majority|quota) (?:of|was|is|came to)(?: just| only)?) $"
+)
+_KNOWN_RATE = regex(
+    r"\b(?:response|pass|success|participation|return|completion|turnout|attendance|acceptance|approval|majority|share)\b"
+)
+_RATE = regex(r"\b([a-z]{4})[a-z]* (?:rate|quota|percentage|proportion)\b")
+_OF_ALL = regex(r"^(?:out )?(?:of|among) (?:the |all |our |its |these |those |all the )?$")
+_OTHER_SHARE = regex(
+    r"\b(?:rose|fell|grew|up|down|increase\w*|decrease\w*|rise|drop|growth|gain|decline|more|less"
+    r"|fewer|compared|points?|confidence|ci|interest|discount|off|tax|vat|below|above)\b"
+)
+_THAT = regex(
+    r"\b(?:that is|that's|this is|which is|that makes|making|i\.e\.|so|equals|equal to|in other words"
+    r"|corresponding to)(?: (?:about|just|only|some|a|an|roughly))* $"
+)
+_FRACTIONS = regex(
+    r"\b(?:half|halves|thirds?|quarters?|fifths?|tenths?|eighths?|sixths?) of|\b[a-z]+ (?:in"
+    r"|out of)(?: every)? [a-z]+ of "
+)
+_FRACTION = regex(r"^ (?:of (?:the |all |our |its |their |these |those |a total of )?|of the (?:[a-z]+ ){0,2})$")
+
+
+_PARTS = ("half", "halves", "third", "quarter", "fifth", "tenth", "eighth", "sixth")
+_FRACTION_WORDS = tuple(f"{part}{end} of" for part in _PARTS for end in ("", "s"))
+_ONE_IN = regex(r" (?:in|out of)(?: every)? [a-z]+ of ")
+
+
+def _may_have_fraction(lower: str) -> bool:
+    return any(map(lower.__contains__, _FRACTION_WORDS)) or _ONE_IN.search(lower) is not None
+
+
+def paragraph_shares(paragraph: Paragraph) -> Iterator[Finding]:
+    """All findings about percentages and fractions of a paragraph."""
+    lower = paragraph.lower
+    has_percents = paragraph.tally.percents and paragraph.tally.values > 1
+    percents = [each for each in paragraph.values if each.group == "percent"] if has_percents else []
+    if percents:
+        yield from _rests(paragraph, percents)
+        yield from _too_many(paragraph, percents)
+        yield from _counted(paragraph, percents)
+        yield from told_fees(paragraph, percents)
+        if paragraph.tally.values > 2:
+            yield from told_shares(paragraph, percents)
+    if paragraph.tally.values > 2 and _may_have_fraction(lower) and _FRACTIONS.search(lower):
+        yield from _fractions(paragraph)
+
+
+def _rests(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding]:
+    """`47 % go by road and 38 % by rail; the remaining 25 % by barge`."""
+    for index, z in enumerate(percents):
+        if index == 0 or z.hedge or not _REST.search(paragraph.lead(z)):
+            continue
+        here = paragraph.place(z)
+        parts = [each for each in percents[:index] if paragraph.place(each) == here]
+        if len(parts) < 2:
+            parts = [each for each in percents[:index] if paragraph.place(each) >= here - 1]
+        if not parts or any(each.hedge in ("over", "under") for each in parts):
+            continue
+        words = paragraph.lower[parts[0].start - paragraph.whole.offset : z.end - paragraph.whole.offset]
+        words = words.replace("made up", "was").replace("make up", "are").replace("makes up", "is")
+        if _SEVERAL.search(words) or _SEVERAL.search(paragraph.lead(parts[0])):
+            continue
+        real = 1 - sum(each.value for each in parts)
+        slack = z.slack + sum(each.slack for each in parts)
+        if 0 < real < 1 and abs(real - z.value) > slack + 1e-9 and z.value + 1 - real < 1.4:
+            is_one = len(parts) == 1 and paragraph.place(parts[0]) == here and "remaining" in paragraph.lead(z)
+            if len(parts) == 1 and not (slip_bits(z, real) or (is_one and z.value + 1 - real > 0.8)):
+                continue
+            told = " - ".join(plain(100 * each.value) for each in parts)
+            message = f"100 - {told} = {plain(100 * real)}, not {z.text}."
+            yield finding_at("percent", z, message, meant=real, others=parts, probability=0.88)
+
+
+_ANSWERS = regex(
+    r"\b(?:undecided|abstain\w*|abstentions?|no opinion|not know|(?:didn|don)['’]t (?:know|care)|unsure|against"
+    r"|opposed|neutral|no answer|the others?|none|elsewhere)\b"
+)
+
+
+def _too_many(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding]:
+    """`46% were in favour, 31% against and 33% undecided`: answers of which each gave one are more than all."""
+    if len(percents) < 3 or not _ANSWERS.search(paragraph.lower):
+        return
+    for place in {paragraph.place(each) for each in percents}:
+        own = [each for each in percents if paragraph.place(each) == place]
+        if not 3 <= len(own) <= 6 or any(each.hedge or not 0 < each.value < 1 for each in own):
+            continue
+        words = paragraph.between(own[0], own[-1])
+        is_list = all(len(paragraph.between(a, b)) < 60 for a, b in itertools.pairwise(own))
+        if not is_list or _SEVERAL.search(words) or not _ANSWERS.search(words + paragraph.tail(own[-1])):
+            continue
+        over = sum(each.value for each in own) - 1
+        if sum(each.half for each in own) + 0.005 < over < min(0.35, own[-1].value):
+            z, told = own[-1], " + ".join(plain(100 * each.value) for each in own)
+            message = f"{told} = {plain(100 * (1 + over))}, which is more than 100 %."
+            yield finding_at("percent", z, message, meant=z.value - over, others=own[:-1], probability=0.86)
+
+
+def _counted(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding]:
+    """`16.2 % turned out: 18,904 of the 30,889 voters`; `We had 200 replies. 75 (48 %) want ...`."""
+    counts = [each for each in paragraph.values if each.group == "plain" and each.value >= 1]
+    if not 2 <= len(counts) <= 16:
+        return
+    pairs = [
+        (one, other)
+        for one, other in itertools.pairwise(counts)
+        if one.value < other.value and _OF.match(paragraph.between(one, other))
+    ]
+    for n in counts:
+        if re.match(r" of (?:them|these|those|whom)\b", paragraph.tail(n)):
+            wholes = [
+                each
+                for each in counts
+                if each.end <= n.start and each.value > n.value and paragraph.place(n) - paragraph.place(each) < 2
+            ]
+            pairs += [(n, wholes[-1])] if wholes else []
+    for whole, n in itertools.pairwise(counts):
+        # `Of the 450 trees planted, 378 survived`
+        if (
+            n.value < whole.value
+            and paragraph.place(n) == paragraph.place(whole)
+            and _OF_ALL.search(paragraph.upto(whole))
+        ):
+            pairs.append((n, whole))
+    for p in percents:
+        if p.hedge in ("over", "under"):
+            continue
+        lead, tail = paragraph.lead(p), paragraph.tail(p)
+        slack = p.half + 1e-9
+        numbers = [(n, whole) for n in counts for whole in counts if n.value < whole.value]
+        if any(abs(n.value / whole.value - p.value) <= slack for n, whole in numbers):
+            continue
+        if any(
+            abs(1 - n.value / whole.value - p.value) <= slack or abs(whole.value / n.value - 1 - p.value) <= slack
+            for n, whole in numbers
+        ):
+            continue
+        if _OTHER_SHARE.search(lead) or _OTHER_SHARE.search(tail[:24]):
+            continue
+        held = [n for n in counts if n.end <= p.start and re.fullmatch(r"[a-z' -]{0,24}\(", paragraph.between(n, p))]
+        best: tuple[float, float, Quantity, Quantity] | None = None
+        for n, whole in pairs:
+            if abs(paragraph.place(n) - paragraph.place(p)) > 1 or held:
+                continue
+            near = 3.0 if paragraph.place(n) == paragraph.place(p) and _SHARE_CUE.search(lead) else 0.0
+            told = any(abs(n.value / whole.value - each.value) <= each.half + 1e-9 for each in percents)
+            if (
+                len(pairs) == 1
+                and not told
+                and n.end <= p.start
+                and _STRONG.search(lead)
+                and (paragraph.place(n) == paragraph.place(p) or _is_its_rate(paragraph, n, lead))
+                and 0.4 < p.value * whole.value / n.value < 2.5
+            ):
+                near = 8.0
+            bits = near + slip_bits(_hundredfold(p), 100 * n.value / whole.value)
+            best = max(best or (0.0,), (bits, n.value / whole.value, n, whole), key=lambda each: each[0])  # type: ignore[assignment]
+        if not pairs and not held and _THAT.search(lead):
+            near = [
+                (n, whole)
+                for n, whole in numbers
+                if all(abs(paragraph.place(each) - paragraph.place(p)) < 2 for each in (n, whole))
+            ]
+            for n, whole in near:
+                bits = (
+                    4.0 + slip_bits(_hundredfold(p), float(f"{100 * n.value / whole.value:.3g}")) - math.log2(len(near))
+                )
+                if bits > 10.0 - math.log2(len(near)):
+                    best = max(best or (0.0,), (bits, n.value / whole.value, n, whole), key=lambda each: each[0])  # type: ignore[assignment]
+        for n in held[-1:]:
+            wholes = [each for each in counts if each.end <= n.start and each.value > n.value]
+            named = [
+                each
+                for each in wholes
+                if _WHOLE.search(paragraph.lead(each)) or paragraph.place(each) < paragraph.place(n)
+            ]
+            for whole in named[-2:]:
+                siblings = sum(
+                    1
+                    for other in percents
+                    for m in counts
+                    if other is not p
+                    and m is not n
+                    and m.end <= other.start
+                    and re.fullmatch(r"[a-z' -]{0,24}\(", paragraph.between(m, other))
+                    and abs(m.value / whole.value - other.value) <= other.half + 1e-9
+                )
+                bits = 6.0 * siblings + (2.0 if whole.before.lower().endswith(("of the ", "of ", "among ")) else 1.0)
+                bits += slip_bits(_hundredfold(p), 100 * n.value / whole.value)
+                best = max(best or (0.0,), (bits, n.value / whole.value, n, whole), key=lambda each: each[0])  # type: ignore[assignment]
+        if best is not None and best[0] >= NEEDED - 0.5:
+            _, real, n, whole = best
+            message = f"{n.text} of {whole.text} are {plain(100 * real)} %, not {p.text}."
+            yield finding_at("percent", p, message, meant=real, others=[n, whole], probability=0.88)
+
+
+def _is_its_rate(paragraph: Paragraph, n: Quantity, lead: str) -> bool:
+    """Whether a rate is told of a count: `378 survived. A survival rate of 84 %`, and no birth rate."""
+    rate = _RATE.search(lead)
+    return _KNOWN_RATE.search(lead) is not None or (rate is not None and rate[1] in paragraph.tail(n))
+
+
+def _hundredfold(p: Quantity) -> Quantity:
+    """A percentage with the value that is written."""
+    return replace(p, value=100 * p.value, step=200 * p.half)
+
+
+def _fractions(paragraph: Paragraph) -> Iterator[Finding]:
+    """`Three quarters of the 1,600 households surveyed (1,020)`; `one in five of the 450 shops (80)`."""
+    values = paragraph.values
+    for index, f in enumerate(values):
+        share, after = f.value, index + 1
+        if not f.text[:1].isalpha() or f.group != "plain" or after + 1 >= len(values):
+            continue
+        if f.value == int(f.value) and re.fullmatch(r" (?:in|out of)(?: every)? ", paragraph.between(f, values[after])):
+            share, after = f.value / values[after].value if values[after].value else 0.0, index + 2
+        if not 0 < share < 1 or after + 1 >= len(values) or f.hedge:
+            continue
+        whole, n = values[after], values[after + 1]
+        if not _FRACTION.match(paragraph.between(values[after - 1], whole)) or whole.group not in (
+            "plain",
+            "money",
+            "unit",
+        ):
+            continue
+        if (
+            (whole.group, whole.unit) != (n.group, n.unit)
+            or n.value >= whole.value
+            or n.hedge == "about"
+            or whole.hedge
+        ):
+            continue
+        real, words = share * whole.value, paragraph.between(whole, n)
+        if abs(real - n.value) <= max(0.02 * real, 1.0, n.half + share * whole.half if n.unit else 0.0):
+            continue
+        is_held = n.text.startswith("(") or words.endswith("(")
+        is_told = is_held or re.search(r"(?:, or|, i\.e\.|, that is,?|, namely|=)(?: [a-z]+)? $", words) is not None
+        bits = (6.0 if is_told else 0.0) + (2.0 if is_told and 0.5 < n.value / real < 2 else 0.0) + slip_bits(n, real)
+        if bits >= NEEDED:
+            message = f"{f.text} of {whole.text} are {plain(real)}, not {n.text.strip('()')}."
+            yield finding_at("percent", n, message, meant=real, others=[f, whole], probability=0.88)

@@ -1,0 +1,72 @@
+"""Percentages: changes (`rose 10 % from 50 to 65`), shares (`150 of 200 (85 %)`), doubling and halving."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from numerate.apps.consistency.base import Rule, rules
+from numerate.apps.consistency.percents.changes import change_findings
+from numerate.apps.consistency.percents.closed_changes import closed_fraction, closed_growth, closed_taken, closed_times
+from numerate.apps.consistency.percents.closed_percents import closed_factor, closed_percent, closed_result
+from numerate.apps.consistency.percents.listed_shares import listed_shares, shares_of_last
+from numerate.apps.consistency.percents.loose_relations import loose_percent
+from numerate.apps.consistency.percents.paragraph_changes import paragraph_changes
+from numerate.apps.consistency.percents.paragraph_shares import paragraph_shares
+from numerate.apps.consistency.percents.part_of_whole import share_findings
+from numerate.apps.consistency.sentences.patterns import regex
+from numerate.apps.consistency.sums.closed_totals import closed_part, closed_share
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numerate.apps.consistency.sentences.paragraphs import Paragraph
+    from numerate.apps.consistency.sentences.sentences import Sentence
+    from numerate.apps.consistency.sentences.tally import Tally
+    from numerate.apps.findings import Finding
+
+__all__ = ["Percents"]
+
+_FACTORS = (
+    "doubl", "tripl", "trebl", "quadrupl", "halv", "fold", "half", "Half", "quarter", "twice", "times", "third",
+    "fifth",
+)  # fmt: skip
+_PART = regex(r" of (?:[a-z'’]+ ){0,3}\d| (?:in|out of) [a-z]+ of | of (?:them|whom|which)\b")
+
+
+_CLOSED = (
+    closed_percent, closed_factor, closed_result, closed_share, closed_part, closed_growth, closed_times,
+    closed_fraction, closed_taken, listed_shares,
+)  # fmt: skip
+
+
+@rules.register("percent")
+class Percents(Rule):
+    """A percentage must fit the two numbers beside it."""
+
+    title = "percentage"
+    help = "A percentage does not fit the numbers that it is about."
+    least = 2
+    least_of_paragraph = 2
+
+    def wants(self, tally: Tally, text: str) -> bool:
+        """A percentage, or a word such as `doubled`, and two values."""
+        return tally.values > 1 and (
+            tally.percents > 0
+            or any(map(text.__contains__, _FACTORS))
+            or (" of " in text and _PART.search(text) is not None)
+        )
+
+    def paragraph(self, paragraph: Paragraph) -> Iterable[Finding]:
+        """Compares percentages with counts and values in other sentences."""
+        return [*paragraph_shares(paragraph), *paragraph_changes(paragraph)]
+
+    def sentence(self, sentence: Sentence) -> Iterable[Finding]:
+        """Looks for changes with both values, shares with both counts, and doubling."""
+        found = [*share_findings(sentence), *change_findings(sentence, "percent")]
+        for closed in () if found else _CLOSED:
+            found += closed(sentence)
+        yield from found or loose_percent(sentence)
+
+    def passage(self, sentences: Sequence[Sentence]) -> Iterable[Finding]:
+        """Looks for shares of a whole that an earlier sentence names."""
+        return shares_of_last(sentences)

@@ -1,0 +1,1 @@
+"""Rules of products and quotients: rates, areas, prices times counts, means and ratios."""

@@ -1,0 +1,193 @@
+"""Means, medians and ratios of the numbers of a paragraph: `72, 68, 75 and 69, an average of 73`."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import statistics
+from typing import TYPE_CHECKING
+
+from numerate.apps.consistency.base import finding_at, plain
+from numerate.apps.consistency.products.told_rates import nouns_of
+from numerate.apps.consistency.sentences.gates import paragraph_gate
+from numerate.apps.consistency.sentences.paragraphs import NEEDED, slip_bits
+from numerate.apps.consistency.sentences.patterns import regex
+from numerate.apps.consistency.sentences.traits import VALUES, stems
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numerate.apps.consistency.sentences.paragraphs import Paragraph
+    from numerate.apps.consistency.sentences.quantities import Quantity
+    from numerate.apps.findings import Finding
+
+__all__ = ["paragraph_means"]
+
+_MEAN = regex(
+    r"\b(?P<what>average|mean|median|averag(?:es|ed|ing))(?: (?!(?:annual|national"
+    r"|long-term)\b)[a-z'’-]+){0,5}[ ,:(=]*$"
+)
+_MEAN_BEHIND = regex(
+    r"^(?: [a-z'’-]+){0,1} (?:batting )?(?P<what>average|mean|median)\b|^(?: [a-z'’-]+){0,5}? on average\b"
+)
+_OTHER = regex(
+    r"\b(?:than|national|annual|weighted|career|league|record|below|above|previous\w*|long-term|usual"
+    r"|since|class|group|team|overall|course|whole|field|industry|age|usually|we get|typical|normal|last"
+    r"|county|world|state|sd|deviation)\b"
+)
+_AMONG = regex(
+    r"\b(?:in|from|over|on|of|across|out of|for|among|off|per)(?: the| his| her| their| its| only| just| all)? $"
+)
+_AGES = regex(r"\b(?:aged?|ages) (?:from |between )?\d+ ?(?:to|and|[-–]) ?\d+")
+_RIGHT_BEHIND = regex(r"^ on average\b")
+_SMALL = frozenset(["and", "the", "for", "after", "before", "with", "from", "then", "while", "this"])
+_BACK = regex(
+    r"(?:that|this|so|thus|we|which|giv|the (?:mean|median|average)\b"
+    r"|(?:her|his|its|their|our|my|at an?|with an?|the (?:[a-z]+ )?) ?(?:[a-z]+ )?(?:mean|median|average)\b)"
+)
+_ITEM = regex(
+    r"^(?: ?,| ?;| and|, and|,? then|/|:)(?: [a-z'’-]+){0,3} ?$|^(?: [a-z°%/'’-]+){1,6}(?:,|;| and"
+    r"|, and)(?: [a-z'’-]+){0,4} $|^/$"
+)
+
+
+@paragraph_gate(stems("averag mean_ median"), VALUES[3])
+def paragraph_means(paragraph: Paragraph) -> Iterator[Finding]:
+    """A mean or median that is not that of the list before it, and an average that is not the ratio of two counts."""
+    if not any(map(paragraph.lower.__contains__, ("averag", "mean", "median"))):
+        return
+    if not re.search(r"averag|\bmean\b|\bmedian\b", paragraph.lower):
+        return
+    for z in paragraph.values:
+        lead, tail = paragraph.lead(z), paragraph.tail(z)
+        match = _MEAN.search(lead) or _MEAN_BEHIND.match(tail)
+        if match is None or z.value <= 0 or z.group not in ("plain", "unit", "money"):
+            continue
+        what = match.groupdict().get("what") or "mean"
+        if _OTHER.search(lead):
+            continue
+        yield from _of_list(paragraph, z, "median" if what == "median" else "mean")
+        if what != "median":
+            yield from _of_two(paragraph, z)
+
+
+def _of_list(paragraph: Paragraph, z: Quantity, what: str) -> Iterator[Finding]:
+    for run in _lists(paragraph, z):
+        numbers = [each.value for each in run]
+        nouns = [
+            each[0] if each and each[0] not in _SMALL else ""
+            for each in (nouns_of(paragraph, item) for item in run[:-1])
+        ]
+        if z.unit is None and len(set(nouns) - {""}) > 1:
+            continue  # `30 students averaged 70 points`
+        if len(run) < 3 or len(set(numbers)) < 2 or max(numbers) > 12 * min(numbers) or min(numbers) <= 0:
+            continue
+        mean, median = statistics.fmean(numbers), statistics.median(numbers)
+        slack = z.half + max(each.half for each in run) * (0.6 if z.half < 0.5 or what == "mean" else 0.0)
+        if any(abs(z.value - each) <= slack + 1e-9 for each in (mean, median)):
+            return
+        real = median if what == "median" else mean
+        if not min(numbers) <= z.value <= max(numbers) and not slip_bits(z, round(real / (2 * z.half)) * 2 * z.half):
+            continue
+        rounded = round(real / (2 * z.half)) * 2 * z.half
+        named = re.search(
+            r"\b(?:scores?|rounds?|times|values|readings|measurements|results|marks|temperatures|trials|samples|weights"
+            r"|prices|bids|laps|grades|runs|counts|intervals|tests|points|splits|quotes|offers)\b",
+            paragraph.lower,
+        )
+        bits = 5.0 + slip_bits(z, rounded) + (2.0 if len(run) > 3 else 0.0) + (2.0 if named else 0.0)
+        bits += 2.0 if what == "median" else 0.0
+        if paragraph.place(run[-1]) != paragraph.place(z):
+            bits -= 2.0 if _BACK.match(paragraph.upto(z)) else 4.0
+        near = [
+            each
+            for each in paragraph.alike(z)
+            if paragraph.place(each) in (paragraph.place(run[0]), paragraph.place(z))
+        ]
+        bits += 2.0 if len(run) > 3 and len(near) == len(run) else 0.0
+        if bits >= NEEDED and not z.hedge.startswith(("over", "under")):
+            told = ", ".join(each.text for each in run)
+            message = f"The {what} of {told} is {plain(real)}, not {z.text}."
+            yield finding_at("average", z, message, meant=real, others=run, probability=0.87)
+        return
+
+
+def _lists(paragraph: Paragraph, z: Quantity) -> Iterator[list[Quantity]]:
+    """Lists of numbers like z that stand before it in its sentence or the one before, or right behind it."""
+    unit, group = z.unit, z.group
+    before = [each for each in paragraph.values if each.end <= z.start and paragraph.place(each) == paragraph.place(z)]
+    if group == "plain" and before and before[-1].half == z.half and _RIGHT_BEHIND.match(paragraph.tail(z)):
+        unit, group = before[-1].unit, before[-1].group  # `61.2, 60.8 and 61.6 seconds, 61.2 on average`
+    alike = [
+        each
+        for each in paragraph.values
+        if each is not z and ((each.group, each.unit) == (group, unit) or each.group == "plain")
+    ]
+    run: list[Quantity] = []
+    runs: list[list[Quantity]] = []
+    for each in alike:
+        is_next = (
+            bool(run)
+            and paragraph.place(run[-1]) == paragraph.place(each)
+            and _ITEM.match(paragraph.between(run[-1], each))
+        )
+        if run and (not is_next or (run[-1].end <= z.start < each.start)):
+            runs.append(run)
+            run = []
+        run.append(each)
+    runs.append(run)
+    for some in reversed(runs):
+        if (
+            len(some) > 2
+            and some[-1].unit == unit
+            and some[-1].end <= z.start
+            and paragraph.place(z) - paragraph.place(some[-1]) <= 1
+        ):
+            yield some
+            return
+    for some in runs:
+        if (
+            len(some) > 2
+            and some[0].start >= z.end
+            and paragraph.place(some[0]) == paragraph.place(z)
+            and re.search(r"[:(]", paragraph.between(z, some[0]))
+        ):
+            yield some
+            return
+
+
+def _of_two(paragraph: Paragraph, z: Quantity) -> Iterator[Finding]:
+    """`41 hits in 128 at-bats for a .302 average`; `18 matches, 45,900 spectators; the average gate was 2,550`."""
+    here, offset = paragraph.place(z), paragraph.whole.offset
+    ages = [match.span() for match in _AGES.finditer(paragraph.lower)]
+    counts = [
+        each for each in paragraph.values
+        if each is not z and each.end <= z.start and here - paragraph.place(each) < 2 and each.value > 0
+        and each.group in ("plain", "unit", "money")
+        and not any(start <= each.start - offset < end for start, end in ages)
+    ]  # fmt: skip
+    own = [each for each in counts if paragraph.place(each) == here]
+    if 1 < len(own) < len(counts):
+        counts = own
+    if not 2 <= len(counts) <= 4:
+        return
+    ratios = [
+        (one.value / other.value, one, other)
+        for one, other in itertools.permutations(counts, 2)
+        if other.value > 1 and other.value == int(other.value)
+    ]
+    slack = z.half if z.hedge and "averag" in z.before[-16:].lower() else z.slack
+    if any(abs(ratio - z.value) <= max(slack, 0.006 * z.value) for ratio, *_ in ratios):
+        return
+    for ratio, one, other in ratios:
+        is_told = _AMONG.search(paragraph.lead(other)) is not None and own == counts
+        # Nothing else is told: a total of the kind of the mean, and a count of other things.
+        is_closed = len(counts) == 2 and (one.group, one.unit) == (z.group, z.unit) and other.group == "plain"
+        if not (is_told or (is_closed and one.value > 20 * other.value)):
+            continue
+        step = 2 * z.half
+        bits = 4.0 + slip_bits(z, round(ratio / step) * step)
+        if bits > 4.0 and bits >= NEEDED:
+            message = f"{one.text} / {other.text} = {plain(ratio)}, not {z.text}."
+            yield finding_at("average", z, message, meant=ratio, others=[one, other], probability=0.86)
+            return

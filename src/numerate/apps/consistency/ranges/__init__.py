@@ -1,0 +1,1 @@
+"""Rules of ranges, intervals and limits, and of values outside of them."""

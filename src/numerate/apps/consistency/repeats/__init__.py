@@ -1,0 +1,1 @@
+"""Rules of one quantity that is told twice."""

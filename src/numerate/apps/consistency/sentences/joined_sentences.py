@@ -1,0 +1,129 @@
+"""Sentences in other cuts: two as one where the second goes on with numbers of the first, and clauses on their own.
+
+`We asked 210 firms. Of these, 95 ...` is read as one; `..., six from Mill Lane; it ended at half past nine` as two, and
+without numbers of a kind that occurs once, which tell something else: `€347,250 over 30 months`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from numerate.apps.consistency.sentences.patterns import regex
+from numerate.apps.consistency.sentences.sentences import Sentence
+from numerate.apps.consistency.sentences.tally import tally_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+__all__ = ["JOINED_RULES", "joined_sentences", "of_one_kind"]
+
+JOINED_RULES = ("sum", "percent", "difference", "product", "average", "ratio")
+MOST_VALUES = 8
+MOST_GAP = 3
+_GOES_ON = regex(
+    r"(?:(?P<of>(?:Of|Among) (?:these|them|those|whom|this number),? )"
+    r"|(?:These|They|It|This|That|Thus|So|Hence|Therefore|Both|Total|Totals|Subtotal|Sum|Overall|Together|Combined"
+    r"|Altogether|In total|In all|Previously|Before that|Last year|A year (?:earlier|ago|before)|The year before"
+    r"|The (?:other|rest|remaining|others|remainder|total|sum|difference|increase|decrease|rise|drop|gain|decline"
+    r"|average|mean|combined|overall|figure|margin|gap|change|reduction|share))\b)"
+)
+_CAUSES = regex(r"\b(?:due to|driven by|attribut\w+|primarily|mainly|because|result\w* (?:from|of)|reflect\w*)\b")
+"""What a change came from: the numbers behind are parts of it."""
+_TAIL = regex(
+    r", (?:to|for|on|in|at|by|from|the last|the first|good|all|just|before|after|when|as|although|though|told|said|says"
+    r"|according|which|who|where)\b(?P<words>[^,;:()]*)[.!?]?$"
+)
+"""A last clause that tells something else: `..., £928.00 in total, to the side door before 10 a.m.`"""
+_QUALIFIES = regex(
+    r"\b(?:includ\w*|exclud\w*|with|without|plus|minus|less|more|tax\w*|vat|discount\w*|fees?|delivery|shipping|net"
+    r"|gross|each|per|every|left|remain\w*|rest|total|average|additional|extra|another|other|others|some|most|half|both"
+    r"|only|part|of which|of them|(?<=[a-z] )of these|of whom|but"
+    r"|except|not|clocks?|ahead|behind|breaks?|deduct\w*|cost\w*|tips?|service|rounded|%)\b"
+)
+"""Words by which a last clause may say what a number has in it."""
+_ENDS = frozenset(".:;")
+_TIMES = frozenset(("year", "date", "time", "ordinal"))
+_DURATIONS = frozenset(("year", "month", "week", "d", "h", "min", "s"))
+
+
+def joined_sentences(sentences: Sequence[Sentence]) -> Iterator[Sentence]:
+    """Neighbours with few numbers, of which the second begins with a word that points back.
+
+    Example:
+        >>> from numerate.apps.consistency.checker import sentences_of
+        >>> from numerate.apps.documents import Document
+        >>> text = "We asked 210 firms. Of these, 95 export and 115 do not."
+        >>> [each.text for each in joined_sentences(list(sentences_of(Document(kind="text", text=text))))]
+        ['We asked 210 firms, of which  95 export and 115 do not.']
+    """
+    for sentence in sentences:
+        yield from _clauses(sentence)
+    for index in range(1, len(sentences)):
+        second = sentences[index]
+        start = _GOES_ON.match(second.text)
+        if start is None or _CAUSES.search(second.text):
+            continue
+        first = sentences[index - 1]
+        gap = second.offset - first.offset - len(first.text)
+        if not 0 <= gap <= MOST_GAP:
+            continue
+        numerals = [*first.numerals, *second.numerals]
+        if not 2 < tally_of(numerals).values <= MOST_VALUES:
+            continue
+        end = len(first.text.rstrip())
+        if not end or first.text[end - 1] not in _ENDS:
+            continue
+        behind = second.text
+        if start["of"]:
+            behind = "of which".ljust(len(start["of"])) + behind[start.end() :]
+        text = first.text[: end - 1] + "," + " " * (len(first.text) - end + gap) + behind
+        joined = Sentence(text, first.offset, numerals)
+        joined.cached("joined", lambda _: True)
+        yield joined
+
+
+def _clauses(sentence: Sentence) -> Iterator[Sentence]:
+    """The clauses between semicolons, where some have no part of the numbers; a sentence without its last clause."""
+    text, start = sentence.text, 0
+    tail = _TAIL.search(text) if len(sentence.numerals) > 2 else None
+    if tail is not None and not _QUALIFIES.search(tail["words"]):
+        end = sentence.offset + tail.start()
+        kept = [each for each in sentence.numerals if each.end <= end]
+        if sum(each.kind not in _TIMES for each in kept) > 2 and len(sentence.numerals) - len(kept) < 2:
+            cut = Sentence(text[: tail.start()] + ".", sentence.offset, kept)
+            cut.cached("whole", lambda _: sentence)
+            yield cut
+    if "; " not in text or len(sentence.numerals) < 4:
+        return
+    for clause in text.split("; "):
+        begin = sentence.offset + start
+        inside = [each for each in sentence.numerals if begin <= each.start and each.end <= begin + len(clause)]
+        if 2 < len(inside) < len(sentence.numerals):
+            cut = Sentence(clause, begin, inside)
+            cut.cached("whole", lambda _: sentence)
+            yield cut
+        start += len(clause) + 2
+
+
+def of_one_kind(sentence: Sentence) -> Sentence | None:
+    """The sentence without numbers of kinds that occur once, where most are of one kind; None if there are none.
+
+    Example:
+        >>> from numerate.reading import find
+        >>> text = "Over 30 months we ask for $5,000, $3,000 for staff and $2,000 for tools."
+        >>> [each.text for each in of_one_kind(Sentence(text, 0, find(text))).quantities]
+        ['$5,000', '$3,000', '$2,000']
+    """
+    numerals = sentence.numerals
+    if len(numerals) < 4:
+        return None
+    kinds = Counter((each.kind, each.unit) for each in numerals if each.kind not in _TIMES)
+    (most, count), *others = kinds.most_common(2) or [(("", None), 0)]
+    if not 2 < count < len(numerals) or any(number > 1 for _, number in others):
+        return None
+    if most[1] is None and any(unit not in _DURATIONS for _, unit in kinds if (_, unit) != most):
+        return None  # `of every 100 euros, 40 go to rent`
+    cut = Sentence(sentence.text, sentence.offset, [each for each in numerals if (each.kind, each.unit) == most])
+    cut.cached("whole", lambda _: sentence)
+    return cut

@@ -1,0 +1,336 @@
+r"""Sentences as skeletons: each number with its unit becomes one slot, so that rules are patterns of words and slots.
+
+`28 km (27 mi) long` is read as `U0 (U1) long`; see `numerate.apps.consistency.sentences.slots`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from numerate.apps.consistency.dates.calendar_words import DATE, NamedDate, read_date
+from numerate.apps.consistency.sentences.patterns import regex
+from numerate.apps.consistency.sentences.quantities import Quantity
+from numerate.apps.consistency.sentences.slots import CLASSES, FIRST
+from numerate.apps.consistency.sentences.tally import tally_of
+from numerate.apps.consistency.sentences.traits import traits_of_numbers, traits_of_words
+from numerate.numerals.unit_factors import dimension_name, measure_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from numerate.apps.consistency.sentences.tally import Tally
+    from numerate.numerals.numeral import Numeral
+
+__all__ = ["SMALLER", "TIMES", "Sentence"]
+
+_Kept = TypeVar("_Kept")
+MAX_QUANTITIES = 400
+_OF_KIND = {
+    "percent": "percent", "money": "money", "year": "year", "date": "date", "time": "clock", "ordinal": "ordinal",
+    "ratio": "ratio", "identifier": "other", "version": "other",
+}  # fmt: skip
+_BY_VALUE = frozenset(("date", "clock", "ratio", "year"))
+"""Groups that a numeral has only with a fitting value and no unit."""
+TIMES = frozenset(("year", "date", "clock", "ordinal"))
+"""Groups of quantities that are no values."""
+_TIME = regex(
+    r"(?<![\d:.,$€£–—-])(\d{1,2})(?::(\d{2})(?::(\d{2}))?(?![\d:])(?:\s?([ap])\.?m\b\.?)?|\s?([ap])\.?m\b\.?)",
+    re.IGNORECASE,
+)
+_HALF_DAY = regex(r"\d\s?[ap]\.?m\b", re.IGNORECASE)
+_HALVES = ("am", "pm", ".m", "AM", "PM", ".M", "Am", "Pm", "aM", "pM")
+_SPACE = regex(r"\s+")
+_PRIVATE = regex("[\ue000-\uf8ff]")
+_SPACED_MARKS = tuple(f" {mark}" for mark in ",;:.)]%")
+_JOIN = regex(r"(?:,? and |, ?|[ -]?)$")
+_SPAN = regex(r" (?:and|to|until|till|through) | ?[–—-] ?")
+_PRONOUN = regex(r"\b(?:(?:the|an?|another|his|her|its|their) [a-z]+|this|that|which|each|every|another|any|no) $")
+_DASHES = ("-", "–", "—")
+_REFERENCES = frozenset([
+    "table", "tables", "figure", "figures", "fig", "fig.", "figs.", "section", "sections", "sec.", "chapter",
+    "chapters", "step", "steps", "line", "lines", "equation", "eq.", "eqs.", "theorem", "lemma", "remark",
+    "algorithm", "experiment", "experiments", "question", "item", "phase", "grade", "part", "volume", "vol.",
+    "episode", "season", "route", "highway", "interstate", "exit", "gate", "platform", "room", "channel", "flight",
+    "bus", "no.", "number", "nr.", "article", "rule", "appendix", "scenario", "version", "top", "big", "layer",
+    "block", "zone", "tier", "district", "ward", "leg", "heat", "lane", "lap", "apollo", "boeing", "airbus",
+    "windows", "problem", "task", "batch", "trial", "hole", "wave", "act", "scene", "verse", "psalm", "division",
+])  # fmt: skip
+"""Words before a number that names one of several things; `pages`, `rows` and `aged` begin ranges and are left out."""
+_SMALL_REFERENCES = frozenset([
+    "group", "cohort", "arm", "class", "sample", "run", "lot", "site", "case", "game", "row", "column", "page",
+    "level", "type", "category", "stage", "round", "model", "day", "week", "study", "option", "stop", "hut", "pier",
+    "bay", "dock", "desk", "booth", "stand", "hall", "court", "pitch", "lock", "berth", "track", "counter", "cabin",
+    "box", "locker", "well", "plot", "station", "terminal", "shelf", "aisle", "building", "floor", "lift", "tower",
+    "camp", "junction", "form", "paragraph", "clause", "sector", "unit", "flat", "apartment", "house", "tank", "pump",
+    "oven", "kiln", "press", "machine", "server", "tram", "coach", "quay", "shaft", "reactor", "theatre", "studio",
+    "warehouse", "depot", "checkpoint", "marker", "tent", "field", "lesson",
+])  # fmt: skip
+"""The same, for small numbers only: `the placebo group 80` counts."""
+SMALLER = {"ft": "in", "lb": "oz", "stone": "lb", "h": "min", "min": "s", "year": "month", "d": "h", "yd": "ft"}
+"""The unit that goes on behind another one, as in `6 ft 2 in`."""
+
+
+class Sentence:
+    r"""A sentence of a document with its quantities and its skeleton.
+
+    Example:
+        >>> from numerate.apps.consistency.sentences.slots import UNIT, slot
+        >>> from numerate.reading import find
+        >>> text = "The lake is 28 km (27 mi) long."
+        >>> sentence = Sentence(text, 0, find(text))
+        >>> [(each.text, each.value, each.unit) for each in sentence.quantities]
+        [('28 km', 28.0, 'km'), ('27 mi', 27.0, 'mi')]
+        >>> re.search(rf"{slot('one', UNIT)} \({slot('other', UNIT)}\)", sentence.skeleton) is not None
+        True
+    """
+
+    __slots__ = ("_kept", "_quantities", "_skeleton", "_tally", "_traits", "numerals", "offset", "text")
+
+    def __init__(self, text: str, offset: int, numerals: Sequence[Numeral]) -> None:
+        self.text = text
+        self.offset = offset
+        self.numerals = numerals
+        """With offsets in the document."""
+        self._quantities: list[Quantity] | None = None
+        self._skeleton: str | None = None
+        self._tally: Tally | None = None
+        self._traits: int | None = None
+        self._kept: dict[str, Any] = {}
+
+    def cached(self, name: str, made: Callable[[Sentence], _Kept]) -> _Kept:
+        """What several rules need of a sentence, made once."""
+        if name not in self._kept:
+            self._kept[name] = made(self)
+        return self._kept[name]
+
+    @property
+    def tally(self) -> Tally:
+        """How many numbers of each kind it has, which is cheap to know."""
+        if self._tally is None:
+            self._tally = tally_of(self.numerals)
+        return self._tally
+
+    @property
+    def traits(self) -> int:
+        """The cue words and kinds of numbers that it has, as bits."""
+        if self._traits is None:
+            self._traits = traits_of_words(self.text) | traits_of_numbers((self.tally,))
+        return self._traits
+
+    @property
+    def quantities(self) -> list[Quantity]:
+        """All quantities, in order."""
+        if self._quantities is None:
+            self._quantities = self._merged()
+        return self._quantities
+
+    @property
+    def values(self) -> list[Quantity]:
+        """The quantities that are no times and no ordinals."""
+        return self.cached("values", _no_times)
+
+    def values_alike(self, least: int, most: int) -> list[Quantity]:
+        """The values of a sentence that has so many of them, all of one kind and unit; none otherwise."""
+        values = self.cached("alike", _alike)
+        return values if least <= len(values) <= most else []
+
+    @property
+    def skeleton(self) -> str:
+        """The sentence in lower case with slots, without space around brackets and before marks."""
+        if self._skeleton is None:
+            self._skeleton = self._with_slots()
+        return self._skeleton
+
+    @property
+    def dates(self) -> list[tuple[re.Match[str], NamedDate]]:
+        """The dates with a month's name, with their matches in the text."""
+        return self.cached("dates", _named_dates)
+
+    def get(self, match: re.Match[str], name: str) -> Quantity:
+        """The quantity of a named slot of a match."""
+        return self.quantities[ord(match[name][-1]) - FIRST]
+
+    def slots(self, match: re.Match[str], names: str) -> list[Quantity]:
+        """The quantities of several slots of a match, whose names are single letters."""
+        quantities = self.quantities
+        return [quantities[ord(match[name][-1]) - FIRST] for name in names]
+
+    def within(self, text: str) -> list[Quantity]:
+        """The quantities whose slots stand in a part of the skeleton."""
+        return [self.quantities[ord(char) - FIRST] for char in text if char >= "\ue100" and char <= "\uf8ff"]
+
+    def beside(self, quantity: Quantity) -> tuple[str, str]:
+        """The 40 characters before and behind a quantity, in lower case."""
+        start, end = quantity.start - self.offset, quantity.end - self.offset
+        return self.text[max(0, start - 40) : start].lower(), self.text[end : end + 40].lower()
+
+    def between(self, one: Quantity, other: Quantity) -> str:
+        """The text between two quantities, in lower case."""
+        first, second = (one, other) if one.start <= other.start else (other, one)
+        return self.text[first.end - self.offset : second.start - self.offset].lower()
+
+    def _merged(self) -> list[Quantity]:
+        merged: list[Quantity] = []
+        for each in self._raw():
+            last = merged[-1] if merged else None
+            if last is not None and self._is_continued(last, each):
+                sizes = measure_of(last.unit or ""), measure_of(each.unit or "")
+                ratio = sizes[1].factors[0] / sizes[0].factors[0]  # type: ignore[union-attr]
+                sign = -1 if last.value < 0 else 1
+                last.value += sign * each.value * ratio
+                last.step = 2 * each.half * ratio
+                last.end, last.numerals = each.end, last.numerals + each.numerals
+                last.text = self.text[last.start - self.offset : last.end - self.offset]
+            else:
+                # `between 1520 and 1545`: what follows a year as the end of a span is one.
+                if (
+                    last is not None
+                    and last.group == "year"
+                    and each.group == "plain"
+                    and each.unit is None
+                    and len(each.text) == 4
+                    and 1000 <= each.value <= 2100
+                    and _SPAN.fullmatch(self.text, last.end - self.offset, each.start - self.offset)
+                ):
+                    each.group = "year"
+                merged.append(each)
+        return merged[:MAX_QUANTITIES]
+
+    def _with_slots(self) -> str:
+        parts, end = [], 0
+        text = self.text.lower()
+        if len(text) != len(self.text):  # some letters have a longer lower case
+            text = "".join(char.lower() if len(char.lower()) == 1 else char for char in self.text)
+        if not text.isascii():
+            text = _PRIVATE.sub(" ", text)
+        for index, each in enumerate(self.quantities):
+            parts.append(text[end : each.start - self.offset])
+            parts.append(CLASSES[each.group] + chr(FIRST + index))
+            end = each.end - self.offset
+        parts.append(text[end:])
+        joined = "".join(parts)
+        if "  " in joined or "\n" in joined or "\t" in joined or "\xa0" in joined:
+            joined = _SPACE.sub(" ", joined)
+        # Tokenised texts have spaces around their marks.
+        for spaced in _SPACED_MARKS:
+            if spaced in joined:
+                joined = joined.replace(spaced, spaced[1])
+        return joined.replace("( ", "(").replace("[ ", "[")
+
+    def _raw(self) -> Iterable[Quantity]:
+        """The quantities before those of mixed units are joined."""
+        waiting = self._dates_and_times()
+        if len(waiting) > 1:
+            waiting.sort(key=lambda each: each.start)
+        taken, source, offset = 0, self.text, self.offset
+        for numeral in self.numerals:
+            while waiting and waiting[0].end <= numeral.start:
+                taken = max(taken, waiting[0].end)
+                yield waiting.pop(0)
+            start, end = numeral.start, numeral.end
+            if numeral.unit_span is not None and not numeral.shared:
+                start, end = min(start, numeral.unit_span[0]), max(end, numeral.unit_span[1])
+            if (waiting and waiting[0].start < end) or start < taken:
+                continue
+            if end - start == 3 and numeral.value == 1 and self._is_pronoun(start - self.offset):
+                continue
+            group = _OF_KIND.get(numeral.kind, "unit" if numeral.unit is not None else "plain")
+            if numeral.unit is None and group in ("plain", "other") and self._is_name(numeral, group):
+                group = "ordinal"  # `Table 2`, `IL-2`: it names a thing and counts nothing
+            if group not in _BY_VALUE:
+                pass
+            elif numeral.unit is not None:
+                group = "unit"  # `17 March, 24 days`
+            elif group == "date":
+                group = "year" if 1000 <= numeral.value <= 2100 else "plain"
+            elif group == "clock":
+                group = "plain"
+            elif group == "ratio" and len(numeral.text) == 4 and 1000 <= numeral.value <= 2100:
+                group = "year"
+            if (
+                numeral.shared
+                and group == "unit"
+                and len(numeral.text) == 4
+                and 1500 <= numeral.value <= 2100
+                and numeral.text.isdecimal()
+                and self.text[: start - self.offset].endswith((" in ", " In "))
+            ):
+                group, unit = "year", None  # `from 40 t in 1990 to 10 t`: the year has no unit
+            else:
+                unit = numeral.unit
+            taken = end
+            before = source[max(0, start - offset - 26) : start - offset]
+            text = source[start - offset : end - offset]
+            # Brackets of accounts are a sign in tables; in a sentence they are brackets: `defence ($54bn)`.
+            value = -numeral.value if text[0] == "(" and numeral.value < 0 else numeral.value
+            yield Quantity(text, start, end, value, unit, group, (numeral,), before=before)
+        yield from waiting
+
+    def _is_pronoun(self, start: int) -> bool:
+        """Whether `one` stands for a thing: `the upper one`, `this one`."""
+        return (
+            self.text[start : start + 3] == "one" and _PRONOUN.search(self.text, max(0, start - 24), start) is not None
+        )
+
+    def _is_name(self, numeral: Numeral, group: str) -> bool:
+        """Whether a number without a unit is a name: of a table, a day of a trial, a model."""
+        start, end = numeral.start - self.offset, numeral.end - self.offset
+        if not start:
+            return False
+        mark = self.text[start - 1]
+        if mark not in " \xa0":
+            # Numbers joined by a dash may be a score or a range: `214-198` is read as a code.
+            is_joined = mark in "-–—" or self.text[end : end + 1] in _DASHES
+            return group == "other" and not is_joined and self.text[max(0, start - 2) : start] not in (" (", "(")
+        word = self.text[max(0, start - 14) : start - 1].rpartition(" ")[2].lower().lstrip("(")
+        if numeral.value != int(numeral.value):
+            return False
+        return (word in _REFERENCES and numeral.value < 1000) or (word in _SMALL_REFERENCES and numeral.value < 32)
+
+    def _dates_and_times(self) -> list[Quantity]:
+        """Dates with a month's name and times of the day, which the reader gives as several numerals."""
+        found = [self._whole(match, "date", date.days, 1.0) for match, date in self.dates]
+        has = self.text.__contains__
+        if has(":") or (any(map(has, _HALVES)) and _HALF_DAY.search(self.text)):
+            for match in _TIME.finditer(self.text):
+                hours, minutes = int(match[1]), int(match[2] or 0)
+                half = match[4] or match[5]
+                if hours > (12 if match[5] else 24) or minutes > 59 or (match[5] and hours == 0):
+                    continue
+                if half is not None:
+                    hours = hours % 12 + (12 if half.lower() == "p" else 0)
+                found.append(self._whole(match, "clock", 60.0 * hours + minutes, 1.0))
+        return found
+
+    def _whole(self, match: re.Match[str], group: str, value: float, step: float) -> Quantity:
+        start, end = match.start() + self.offset, match.end() + self.offset
+        inside = tuple(each for each in self.numerals if start <= each.start and each.end <= end)
+        return Quantity(match[0], start, end, value, None, group, inside, step)
+
+    def _is_continued(self, last: Quantity, each: Quantity) -> bool:
+        """Whether two neighbours are one quantity: `6 ft 2 in`, `2 hours and 45 minutes`."""
+        if last.group != "unit" or each.group != "unit" or last.unit is None or each.unit is None:
+            return False
+        if SMALLER.get(last.unit) != each.unit and not (last.unit == "h" and each.unit == "s"):
+            return False
+        between = self.text[last.end - self.offset : each.start - self.offset]
+        return _JOIN.fullmatch(between) is not None and dimension_name(each.unit) is not None
+
+
+def _named_dates(sentence: Sentence) -> list[tuple[re.Match[str], NamedDate]]:
+    for numeral in sentence.numerals:
+        if numeral.kind == "date":
+            found = ((match, read_date(match)) for match in DATE.finditer(sentence.text))
+            return [(match, date) for match, date in found if date is not None]
+    return []
+
+
+def _no_times(sentence: Sentence) -> list[Quantity]:
+    return [each for each in sentence.quantities if each.group not in TIMES]
+
+
+def _alike(sentence: Sentence) -> list[Quantity]:
+    values = sentence.values
+    is_alike = all(each.group == values[0].group and each.comparable(values[0]) for each in values)
+    return values if is_alike else []

@@ -1,0 +1,257 @@
+"""Totals of table columns: rows named total, subtotal or sum, and shares that belong to one whole."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from numerate.apps.consistency.base import Rule, finding_in_cell, plain, rules
+from numerate.apps.consistency.sentences.patterns import regex
+from numerate.apps.consistency.slips import is_slip
+from numerate.apps.consistency.tables.cell_style import like_cell
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from numerate.apps.consistency.tables.table_numbers import NumberTable
+    from numerate.apps.documents import Document
+    from numerate.apps.findings import Finding
+
+__all__ = ["ColumnTotals", "TableShares", "holding_totals", "near_slip"]
+
+_MEAN = regex(
+    r"\b(?:rate|average|mean|median|per|price|index|year|rank|ratio|pct|no\.?|number|points?/|height|age)\b",
+    re.IGNORECASE,
+)
+_PORTION = regex(
+    r"(?:share|allocation|weight|weighting|proportion|portion|part)s?(?: of (?:the )?(?:total|portfolio|budget"
+    r"|assets|sales"
+    r"|revenue|votes?|seats))?(?: ?\(?(?:%|in %|percent)\)?)?|(?:%|percent(?:age)?) of (?:the )?(?:total|all|whole)",
+    re.IGNORECASE,
+)
+_PEOPLE = regex(
+    r"\b(?:respondents?|readers?|patients?|people|persons?|users?|households?|visitors?|customers?"
+    r"|pupils?|students?|cases|participants?|women|men|adults?|members?)\b",
+    re.IGNORECASE,
+)
+_REST = regex(r"others?|rest|remaining|don'?t know|undecided|none|misc\w*", re.IGNORECASE)
+
+
+@rules.register("total")
+class ColumnTotals(Rule):
+    """A row named total must be the sum of the rows that it covers."""
+
+    title = "column total"
+    help = "A total in a table is not the sum of the cells above it."
+
+    def table(self, document: Document, table: NumberTable) -> Iterable[Finding]:
+        """Compares each total with the sums that it may stand for: its block, all rows, or the subtotals."""
+        if document.first_row or not document.is_last:
+            return  # only a part of a large table is here
+        totals = table.total_rows
+        if not totals or len(totals) > 0.5 * len(document.rows):
+            return
+        for row in totals:
+            columns = [column for column in table.numeric if np.isfinite(table.values[row, column])]
+            sums = {column: _sums(table, row, column, totals) for column in columns}
+            broken = list(_broken_shares(document, table, row, columns))
+            yield from broken
+            shared = {finding.cell[1] for finding in broken if finding.cell}
+            fits = {column: _fits(table, row, column, sums[column]) for column in columns}
+            for column in columns:
+                if (
+                    column in shared
+                    or fits[column]
+                    or not sums[column]
+                    or table.is_clock(column)
+                    or table.is_year(column)
+                ):
+                    continue
+                best = _expected(table, row, column, sums, fits, totals)
+                if best is not None:
+                    yield _finding(document, table, row, column, best)
+
+
+@rules.register("table-shares")
+class TableShares(Rule):
+    """Percentages of a column with an `Other` row are parts of one whole."""
+
+    title = "shares in a column"
+    help = "The shares of a table column add up to more than 100 %."
+
+    def table(self, document: Document, table: NumberTable) -> Iterable[Finding]:
+        """Adds up columns of percentages that name the rest."""
+        if document.first_row or not document.is_last or table.total_rows or not 3 <= len(document.rows) <= 100:
+            return
+        if "several" in document.caption.lower():
+            return
+        has_rest = any(_REST.fullmatch(label) for label in table.labels)
+        for column in table.numeric:
+            values, steps = table.values[:, column], table.steps[:, column]
+            if _PEOPLE.search(document.header[column]):
+                continue  # who answers may name several
+            if not has_rest and not _PORTION.fullmatch(document.header[column].strip()):
+                continue
+            if not table.is_percent(column) or not np.isfinite(values).all() or (values < 0).any():
+                continue
+            whole, slack = float(values.sum()), float(steps.sum()) / 2 + 0.2
+            if 100 + slack < whole < 135 and values.max() < 100:
+                row = int(np.argmax([bool(_REST.fullmatch(label)) for label in table.labels]))
+                message = f"The shares in {document.header[column]!r} add up to {plain(round(whole, 2))} %."
+                yield finding_in_cell("table-shares", document, row, column, message, probability=0.85, sum=whole)
+
+
+def _broken_shares(document: Document, table: NumberTable, row: int, columns: list[int]) -> Iterable[Finding]:
+    """Percentages that are not their row's share of the total, where most of the column is."""
+    parts = [each for each in range(row) if each not in table.total_rows]
+    for column in columns:
+        if not table.is_percent(column) or table.values[row, column] != 100 or len(parts) < 3:
+            continue
+        for counted in columns:
+            whole = table.values[row, counted]
+            if counted == column or table.is_percent(counted) or not whole > 0:
+                continue
+            expected = 100 * table.values[parts, counted] / whole
+            actual, half = table.values[parts, column], table.steps[parts, column] / 2
+            known = np.isfinite(expected) & np.isfinite(actual)
+            holds = known & (np.abs(expected - actual) <= half * 1.02 + 1e-9)
+            if holds.sum() < max(2, 0.6 * known.sum()):
+                continue
+            for index in np.flatnonzero(known & ~holds):
+                if abs(expected[index] - actual[index]) > 2 * half[index]:
+                    yield _share_finding(document, parts[index], column, counted, float(expected[index]))
+
+
+def _share_finding(document: Document, row: int, column: int, counted: int, expected: float) -> Finding:
+    written, of = document.rows[row][column].strip(), document.rows[row][counted].strip()
+    message = f"{of} is {plain(round(expected, 2))} % of the total of {document.header[counted]!r}, not {written}."
+    meant = like_cell(document.rows, row, column, expected)
+    return finding_in_cell("total", document, row, column, message, meant=meant, probability=0.93, expected=expected)
+
+
+def holding_totals(table: NumberTable) -> Iterator[tuple[int, int, list[int], float]]:
+    """Totals that are a sum of other cells of their column: row, column, rows of the parts, and slack by rounding."""
+    totals = table.total_rows
+    if len(totals) > 0.5 * len(table.values):
+        return
+    for row in totals:
+        for column in table.numeric:
+            if not np.isfinite(table.values[row, column]) or table.is_year(column) or table.is_clock(column):
+                continue
+            sums = _sums(table, row, column, totals)
+            parts = _parts(table, row, column, totals)
+            for name in _fits(table, row, column, sums):
+                yield row, column, parts[name.removesuffix("-sizes")], sums[name][1]
+
+
+def _parts(table: NumberTable, row: int, column: int, totals: list[int]) -> dict[str, list[int]]:
+    """Rows of the cells that a total may be the sum of, by the name of the choice; two at least."""
+    values = table.values[:, column]
+    earlier = [each for each in totals if each < row]
+    parts = [each for each in range(row) if each not in earlier]
+    block = [each for each in parts if not earlier or each > earlier[-1]]
+    after = [each for each in range(row + 1, len(values)) if each not in totals]
+    choices = {"block": block, "all": parts, "subtotals": earlier, "after": after if row == 0 else []}
+    if earlier:
+        choices["last-and-block"] = [earlier[-1], *block]
+        choices["subtotals-and-block"] = [*earlier, *block]
+    kept = {name: [each for each in some if np.isfinite(values[each])] for name, some in choices.items()}
+    return {name: rows for name, rows in kept.items() if len(rows) > 1}
+
+
+def _sums(table: NumberTable, row: int, column: int, totals: list[int]) -> dict[str, tuple[float, float, int]]:
+    """Sums that a total may stand for: name -> sum, slack by rounding, number of parts."""
+    values, steps = table.values[:, column], table.steps[:, column]
+    found = {}
+    for name, kept in _parts(table, row, column, totals).items():
+        slack = float(steps[kept].sum() + steps[row]) / 2 if steps[kept].max() < 1 or steps[row] < 1 else 0.0
+        found[name] = (float(values[kept].sum()), slack, len(kept))
+        found[f"{name}-sizes"] = (float(np.abs(values[kept]).sum()), slack, len(kept))
+    return found
+
+
+def _fits(table: NumberTable, row: int, column: int, sums: dict[str, tuple[float, float, int]]) -> set[str]:
+    total = table.values[row, column]
+    return {
+        name for name, (whole, slack, _) in sums.items() if abs(abs(whole) - abs(total)) <= slack + 1e-6 * abs(whole)
+    }
+
+
+def _expected(
+    table: NumberTable,
+    row: int,
+    column: int,
+    sums: dict[int, dict[str, tuple[float, float, int]]],
+    fits: dict[int, set[str]],
+    totals: list[int],
+) -> tuple[float, float] | None:
+    """The sum that should stand there and how sure that is; None if the column may be no sum at all."""
+    if _MEAN.search(table.header[column]):
+        return None
+    total = table.values[row, column]
+    beside = (
+        set().union(*(fits[other] for other in fits if other != column and abs(table.values[row, other]) > 0))
+        if len(fits) > 1
+        else set()
+    )
+    for name in ("block", "all", "subtotals", "after", "last-and-block", "subtotals-and-block"):
+        if name not in sums[column]:
+            continue
+        whole, _slack, count = sums[column][name]
+        if whole == 0 or total == 0:
+            continue
+        is_near = 0.6 < abs(total / whole) < 1.7
+        if name in beside and is_near:
+            return whole, 0.95
+        above = [other for other in totals if other != row and np.isfinite(table.values[other, column])]
+        if any(name in _fits(table, other, column, _sums(table, other, column, totals)) for other in above) and is_near:
+            return whole, 0.93
+        if (
+            table.is_percent(column)
+            and total == 100
+            and 60 < whole < 140
+            and count > 1
+            and (table.values[:row, column] >= 0).all()
+        ):
+            return whole, 0.9
+        if count > 2 and name in ("block", "all") and near_slip(total, whole):
+            return whole, 0.9
+        # A plain list with its total below: nothing else could tell what the total stands for.
+        is_list = (
+            len(totals) == 1
+            and np.isfinite(table.values[row, table.numeric]).sum() == 1
+            and row == len(table.values) - 1
+            and _is_total(table.labels[row])
+        )
+        if (
+            is_list
+            and name == "all"
+            and 2 < count == row
+            and 0.7 < total / whole < 1.4
+            and _is_total(table.labels[row])
+        ):
+            return whole, 0.85
+    return None
+
+
+def _is_total(label: str) -> bool:
+    return label.strip().lower().rstrip(":") in ("total", "sum", "grand total", "totals")
+
+
+def near_slip(total: float, whole: float) -> bool:
+    """Whether the total differs from the sum as slips do: digits exchanged, or one digit other."""
+    if is_slip(abs(total), abs(whole)):
+        return True
+    one, other = f"{abs(total):.10g}", f"{abs(whole):.10g}"
+    return len(one) == len(other) > 2 and sum(a != b for a, b in zip(one, other, strict=True)) == 1
+
+
+def _finding(document: Document, table: NumberTable, row: int, column: int, best: tuple[float, float]) -> Finding:
+    whole, probability = best
+    meant, value = like_cell(document.rows, row, column, round(whole, 6)), float(table.values[row, column])
+    message = f"The cells of {document.header[column]!r} add up to {meant}, not {document.rows[row][column].strip()}."
+    return finding_in_cell(
+        "total", document, row, column, message, meant=meant, probability=probability, expected=whole, value=value
+    )

@@ -1,0 +1,127 @@
+"""Relations that the names of the columns tell: points of a league table, means, ages and shares."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from numerate.apps.consistency.sentences.patterns import regex
+from numerate.apps.consistency.tables.formulas import (
+    Formula,
+    changed_by,
+    mean_of,
+    signed_sum,
+    taken_from,
+    weighted,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numerate.apps.consistency.tables.table_numbers import NumberTable
+
+__all__ = ["YEAR", "Candidate", "known_by_name", "runs"]
+
+_WON = regex(r"w|won|wins", re.IGNORECASE)
+_DRAWN = regex(r"d|t|drawn|draws|ties|tied", re.IGNORECASE)
+_LEAGUE = regex(r"pts\.?|points", re.IGNORECASE)
+_DEDUCTED = regex(r"deduct|penalt|bonus|adjust", re.IGNORECASE)
+_PERCENT_OF = regex(r"(?:%|percent|share) of (?:n ?= ?)?(\d+)\b", re.IGNORECASE)
+_MEAN = regex(r"\b(?:average|mean|avg\.?)\b", re.IGNORECASE)
+_STOCK_START = regex(r"\b(?:opening|start\w*|begin\w*|initial|previous|before|old|brought forward)\b", re.IGNORECASE)
+_STOCK_END = regex(r"\b(?:closing|end\w*|final|current|after|now|balance|new|carried forward|stock)\b", re.IGNORECASE)
+_REDUCED = regex(r"\b(?:discount|rebate|reduction|off|loss|waste|shrinkage)\b", re.IGNORECASE)
+_RAISED = regex(r"\b(?:tax|vat|markup|mark-up|surcharge|interest|margin|increase|rise|raise)\b", re.IGNORECASE)
+YEAR = regex(r"\b[12]\d{3}\b")
+_BORN = regex(r"\b(?:born|birth|yob|founded|built|established|opened)\b", re.IGNORECASE)
+_AGED = regex(r"^age\b(?! (?:at|when|of))|\bage (?:in|on) |\byears old\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A relation that may hold between columns."""
+
+    kind: str
+    target: int
+    sources: tuple[int, ...]
+    text: str
+    formula: Formula
+    cost: float = 0.0
+    is_told: bool = False
+    """Whether the names of the columns say so."""
+
+
+def known_by_name(table: NumberTable, columns: list[int]) -> Iterator[Candidate]:
+    """Relations that only the names tell: points of a league table, means, and percentages of a number in the name."""
+    name = table.header
+    for target in columns:
+        for run in runs(columns, columns.index(target)) if _MEAN.search(name[target]) else ():
+            text = f"{name[target]} = mean of {', '.join(name[each] for each in run)}"
+            yield Candidate("mean", target, run, text, mean_of(run), is_told=True)
+        for start in columns if _STOCK_END.search(name[target]) else ():
+            if start == target or not _STOCK_START.search(name[start]):
+                continue
+            for a, b in itertools.combinations([each for each in columns if each not in (start, target)], 2):
+                for signs in ((1, 1, -1), (1, -1, 1)):
+                    marks = [" + " if sign > 0 else " - " for sign in signs]
+                    text = f"{name[target]} = {name[start]}{marks[1]}{name[a]}{marks[2]}{name[b]}"
+                    formula = signed_sum((start, a, b), signs)
+                    yield Candidate("row-sum", target, (start, a, b), text, formula, is_told=True)
+        for percent in columns:
+            if percent == target or not table.is_percent(percent) or table.is_percent(target):
+                continue
+            sign = -1 if _REDUCED.search(name[percent]) else 1 if _RAISED.search(name[percent]) else 0
+            for source in columns if sign else ():
+                if source not in (percent, target):
+                    text = f"{name[target]} = {name[source]} {'+' if sign > 0 else '-'} {name[percent]}"
+                    yield Candidate(
+                        "product", target, (source, percent), text, changed_by(source, percent, sign), is_told=True
+                    )
+    for target, source in itertools.permutations(columns, 2):
+        if _AGED.search(name[target]) and _BORN.search(name[source]) and table.is_year(source):
+            sums = table.values[:, target] + table.values[:, source]
+            told = YEAR.search(name[target])
+            year = float(told[0]) if told else float(np.nanmedian(sums))
+            text = f"{name[target]} = {year:.0f} - {name[source]}"
+            blur = 0.0 if "31 dec" in name[target].lower() else 1.0
+            yield Candidate("difference", target, (source,), text, taken_from(year, source, blur), is_told=True)
+    won = [each for each in columns if _WON.fullmatch(name[each].strip())]
+    drawn = [each for each in columns if _DRAWN.fullmatch(name[each].strip())]
+    for target in columns:
+        # Points may be taken off or given as a bonus: the caption says so.
+        is_league = _LEAGUE.fullmatch(name[target].strip()) and not _DEDUCTED.search(table.document.caption)
+        if is_league and len(won) == len(drawn) == 1:
+            for worth in (3.0, 2.0):
+                text = f"{name[target]} = {worth:.0f} x {name[won[0]]} + {name[drawn[0]]}"
+                yield Candidate(
+                    "points", target, (won[0], drawn[0]), text, weighted(won[0], worth, drawn[0]), is_told=True
+                )
+        for source in columns if table.is_percent(target) else ():
+            counts = table.values[: len(table.values), source]
+            known = np.isfinite(counts)
+            known[table.total_rows] = False
+            whole = float(counts[known].sum())
+            if source != target and not table.is_percent(source) and whole > 0 and (counts[known] >= 0).all():
+                text = f"{name[target]} = 100 x {name[source]} / {whole:g}"
+                exact = weighted(source, 100 / whole, None)
+                yield Candidate("percentage", target, (source,), text, exact, -1.0, is_told=True)
+        share = _PERCENT_OF.search(name[target])
+        if share is None or float(share[1]) == 0:
+            continue
+        for source in columns:
+            if source != target and not table.is_percent(source) and not table.is_year(source):
+                text = f"{name[target]} = 100 x {name[source]} / {share[1]}"
+                exact = weighted(source, 100 / float(share[1]), None)
+                yield Candidate("percentage", target, (source,), text, exact, -1.0, is_told=True)
+
+
+def runs(columns: list[int], position: int) -> Iterator[tuple[int, ...]]:
+    """Runs of two or more neighbours right before or behind a column, the longest first."""
+    for start in range(position - 1):
+        yield tuple(columns[start:position])
+    for end in range(len(columns), position + 2, -1):
+        yield tuple(columns[position + 1 : end])

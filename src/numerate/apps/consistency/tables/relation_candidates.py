@@ -1,0 +1,251 @@
+"""Which relations between the columns of a table may hold: sums, products, differences, growth and ratios."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from numerate.apps.consistency.sentences.patterns import regex
+from numerate.apps.consistency.tables.formulas import (
+    change_of_rows,
+    difference_of,
+    flow_of,
+    growth_of,
+    growth_of_rows,
+    product_of,
+    quotient_of,
+    running_total,
+    scaled_by,
+    sum_from_top,
+    sum_of,
+)
+from numerate.apps.consistency.tables.named_relations import YEAR, Candidate, known_by_name, runs
+from numerate.apps.consistency.tables.table_numbers import header_unit
+from numerate.numerals.unit_factors import converted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numerate.apps.consistency.tables.table_numbers import NumberTable
+
+__all__ = ["LEARN_ROWS", "Candidate", "candidates_of", "is_named", "is_span"]
+
+LEARN_ROWS = 2_000
+"""Rows that relations are learnt from."""
+_LOW = regex(
+    r"\b(?:mean|median|average|avg|lowest|low|lower|min|minimum|from|start|begin|opened|open|opening|initial|before"
+    r"|born|first|departure|founded|established)\b",
+    re.IGNORECASE,
+)
+_HIGH = regex(
+    r"\b(?:mean|median|average|avg|highest|high|upper|max|maximum|to|end|until|closed|close|closing|final|after"
+    r"|died|last|arrival|dissolved)\b",
+    re.IGNORECASE,
+)
+_PAIRS = [
+    ("low", "high"), ("lowest", "highest"), ("lowest", "max"), ("min", "highest"),
+    ("lower", "upper"), ("min", "max"), ("minimum", "maximum"), ("from", "to"), ("from", "until"),
+    ("start", "end"), ("begin", "end"), ("opened", "closed"), ("open", "close"), ("born", "died"), ("first", "last"),
+    ("founded", "dissolved"), ("established", "dissolved"),
+    *((low, mean) for low in ("min", "minimum", "low", "lowest") for mean in ("mean", "median", "average", "avg")),
+    *((mean, high) for high in ("max", "maximum", "high", "highest") for mean in ("mean", "median", "average", "avg")),
+]  # fmt: skip
+_ENDS = [("initial", "final"), ("before", "after"), ("opening", "closing")]
+"""Ends that have a difference, of which either may be the larger."""
+_CHANGE = regex(
+    r"\b(?:change|diff\w*|growth|years|duration|net|margin|delta|gd|\+/-|increase|drop|loss|gain|decrease"
+    r"|reduction)\b|%|Δ|±",
+    re.IGNORECASE,
+)
+_LENGTH = regex(
+    r"\b(?:years?|duration|days|months|hours|length|age|difference|diff|change|range|spread|used|consumed|taken"
+    r"|drop|loss|gain|decrease|reduction|rise|fall)\b",
+    re.IGNORECASE,
+)
+_HOURS = regex(r"\b(?:hours|hrs?|h)\b", re.IGNORECASE)
+_GROWTH = regex(r"\b(?:growth|change|increase|yoy|gain|delta)\b|[+±Δ]", re.IGNORECASE)
+_RUNNING = regex(r"\b(?:cumulative|running|accumulated|balance)\b", re.IGNORECASE)
+_LEFT = regex(r"\b(?:profit|net|surplus|balance|margin|result|gain)\b", re.IGNORECASE)
+_TAKEN = regex(r"\b(?:costs?|expenses|expenditures?|spending|outgoings)\b", re.IGNORECASE)
+_GIVEN = regex(r"\b(?:income|revenues?|sales|receipts|turnover)\b", re.IGNORECASE)
+_TOTAL = regex(r"\b(?:total|so far|to date|sum|overall|ytd)\b", re.IGNORECASE)
+_IN = regex(
+    r"(?:in|inflows?|deposits?|credits?|received|receipts|arrivals|added|additions|bought|purchases|income|joined|new"
+    r"|births|hired|hires|paid in|incoming)(?: \(.*\))?",
+    re.IGNORECASE,
+)
+_OUT = regex(
+    r"(?:out|outflows?|withdrawals?|debits?|issued|payments|departures|removed|removals|sold|sales|expenses|left"
+    r"|deaths|leavers|spent|shipped|used|paid out|outgoing)(?: \(.*\))?",
+    re.IGNORECASE,
+)
+_COUNTED = regex(r"\b(?:quantity|qty|count|units|hours|pieces|number|sold|items)\b", re.IGNORECASE)
+_PRICED = regex(r"\b(?:price|rate|cost|fee|wage|each|per)\b", re.IGNORECASE)
+_TO_PAY = regex(r"\b(?:amount|total|cost|revenue|sum|sales|pay|value|charge|subtotal)\b", re.IGNORECASE)
+_AREA = regex(r"\barea\b", re.IGNORECASE)
+_SIDE = regex(r"\b(?:length|width|depth|breadth|height|long|wide)\b", re.IGNORECASE)
+_WHOLE = regex(
+    r"\b(?:total|sum|all|points|pts|played|p|gp|games|matches|year|amount|overall|persons|people|members|size|staff"
+    r"|employees|pupils|students|population|both|combined|households?|votes|seats|headcount|gross|balance)\b",
+    re.IGNORECASE,
+)
+
+
+def candidates_of(table: NumberTable, columns: list[int]) -> Iterator[Candidate]:
+    """All relations that may hold, those with a likely target first."""
+    name = table.header
+    likely = sorted(columns, key=lambda each: (not is_named(name[each]), -each))
+    for target in likely:
+        for run in runs(columns, columns.index(target)):
+            if not any(table.is_year(each) for each in run):
+                text = f"{name[target]} = {' + '.join(name[each] for each in run)}"
+                told = len(run) == len(columns) - 1 and _WHOLE.search(name[target]) is not None
+                yield Candidate("row-sum", target, run, text, sum_of(run), is_told=told)
+    for target in likely:
+        others = [each for each in columns if each != target]
+        for index, a in enumerate(others):
+            for b in others[index + 1 :]:
+                told = _is_price(name[a], name[b], name[target])
+                text = f"{name[target]} = {name[a]} x {name[b]}"
+                yield Candidate("product", target, (a, b), text, product_of(a, b), is_told=told)
+    yield from _down_the_rows(table, likely, columns)
+    yield from known_by_name(table, columns)
+    for target in likely:
+        for a, b in itertools.permutations([each for each in columns if each != target], 2):
+            blur = 1.0 if table.is_year(a) and table.is_year(b) else 0.0
+            wrap = 1440.0 if table.is_clock(a) and table.is_clock(b) else 0.0
+            text = f"{name[target]} = {name[b]} - {name[a]}"
+            if not (table.is_year(target) and not blur):
+                told = _LENGTH.search(name[target]) is not None and is_span(name[a], name[b], ordered=False)
+                told = told or _is_profit(name[a], name[b], name[target])
+                formula = difference_of(a, b, blur, wrap)
+                yield Candidate("difference", target, (a, b), text, formula, blur, told)
+            if wrap and _HOURS.search(name[target]):
+                text, formula = f"{text} in hours", difference_of(a, b, blur, wrap, 60.0)
+                yield Candidate(
+                    "difference", target, (a, b), text, formula, is_told=is_span(name[a], name[b], ordered=False)
+                )
+            if blur or wrap or table.is_clock(a) or table.is_clock(b) or table.is_year(target):
+                continue
+            for scale in (100.0, 1.0):
+                unit = " in %" if scale > 1 else ""
+                text = f"{name[target]} = growth from {name[a]} to {name[b]}{unit}"
+                told = scale > 1 and table.is_percent(target) and _is_later(name[a], name[b])
+                told = told and _GROWTH.search(name[target]) is not None
+                yield Candidate("growth", target, (a, b), text, growth_of(a, b, scale), is_told=told)
+                text = f"{name[target]} = {name[a]} / {name[b]}{unit}"
+                yield Candidate("percentage", target, (a, b), text, quotient_of(a, b, scale))
+    for a, target in itertools.combinations(columns, 2):
+        known = _unit_ratio(name[a], name[target])
+        ratio = known or _constant(table, a, target)
+        if ratio is not None:
+            text = f"{name[target]} = {ratio:.6g} x {name[a]}"
+            cost = -6.0 if known else 4.0
+            yield Candidate("ratio", target, (a,), text, scaled_by(a, ratio), cost, known is not None)
+
+
+def is_span(one: str, other: str, *, ordered: bool = True) -> bool:
+    """Whether two columns are the begin and the end of something; `ordered`: the begin is never above the end."""
+    low, high = _LOW.search(one), _HIGH.search(other)
+    return (
+        low is not None
+        and high is not None
+        and (low[0].lower(), high[0].lower()) in (_PAIRS if ordered else _PAIRS + _ENDS)
+    )
+
+
+def _is_profit(less: str, whole: str, target: str) -> bool:
+    """Whether the target is what is left of the whole: profit, goal difference."""
+    found = _LEFT.search(target) is not None and _TAKEN.search(less) is not None and _GIVEN.search(whole) is not None
+    return found or tuple(each.strip().upper() for each in (less, whole, target)) in {
+        ("GA", "GF", "GD"),
+        ("A", "F", "GD"),
+    }
+
+
+def _is_later(one: str, other: str) -> bool:
+    """Whether two columns differ by their years: `Population 2010`, `Population 2020`."""
+    years = [YEAR.search(each) for each in (one, other)]
+    return years[0] is not None and years[1] is not None and int(years[0][0]) < int(years[1][0])
+
+
+def _is_price(one: str, other: str, target: str) -> bool:
+    """Whether two columns are a count and a price, and the target what is to pay."""
+    counted = _COUNTED.search(one), _COUNTED.search(other)
+    priced = _PRICED.search(one), _PRICED.search(other)
+    if _AREA.search(target):
+        return _SIDE.search(one) is not None and _SIDE.search(other) is not None
+    return bool(_TO_PAY.search(target)) and bool((counted[0] and priced[1]) or (counted[1] and priced[0]))
+
+
+def _down_the_rows(table: NumberTable, likely: list[int], columns: list[int]) -> Iterator[Candidate]:
+    """Relations with the row above or below: growth and change since the last year, running totals."""
+    name = table.header
+    incoming = [each for each in columns if _IN.fullmatch(name[each].strip())]
+    outgoing = [each for each in columns if _OUT.fullmatch(name[each].strip())]
+    for target in likely:
+        growth, running = _GROWTH.search(name[target]), _RUNNING.search(name[target])
+        for a, b in itertools.product(incoming, outgoing):
+            if len({a, b, target}) == 3:
+                text = f"{name[target]} = {name[target]} of the last row + {name[a]} - {name[b]}"
+                yield Candidate("running", target, (a, b), text, flow_of(a, b, target), is_told=True)
+        if not growth and not running:
+            for source in columns if not (table.is_percent(target) or table.is_year(target)) else ():
+                if source != target and not (table.is_year(source) or table.is_clock(source)):
+                    text = f"{name[target]} = {name[target]} of the last row + {name[source]}"
+                    yield Candidate("running", target, (source,), text, running_total(source, target))
+                    if _TOTAL.search(name[target]):
+                        yield Candidate("running", target, (source,), text, sum_from_top(source, target))
+            continue
+        for source in columns:
+            if source == target or table.is_year(source) or table.is_clock(source) or table.is_percent(source):
+                continue
+            if running:
+                text = f"{name[target]} = {name[target]} of the last row + {name[source]}"
+                yield Candidate("running", target, (source,), text, running_total(source, target), is_told=True)
+                # A wrong running total breaks two steps, but only one sum from the top.
+                yield Candidate("running", target, (source,), text, sum_from_top(source, target), is_told=True)
+                continue
+            for back in (1, -1):
+                row = "last" if back == 1 else "next"
+                if table.is_percent(target):
+                    text = f"{name[target]} = growth of {name[source]} since the {row} row in %"
+                    formula = growth_of_rows(source, back)
+                else:
+                    text = f"{name[target]} = {name[source]} less that of the {row} row"
+                    formula = change_of_rows(source, back)
+                yield Candidate("row-growth", target, (source,), text, formula, -1.0, is_told=True)
+
+
+def is_named(header: str) -> bool:
+    """Whether the name of a column says that it is computed from others."""
+    return _CHANGE.search(header) is not None or _WHOLE.search(header) is not None
+
+
+def _unit_ratio(one: str, other: str) -> float | None:
+    """The factor between two columns whose names differ by their units only: `Distance (km)`, `Distance (mi)`."""
+    units = header_unit(one), header_unit(other)
+    if None in units or units[0] == units[1] or one.split("(")[0].strip() != other.split("(")[0].strip():
+        return None
+    factors = converted(1.0, units[0], units[1])  # type: ignore[arg-type]
+    return factors[0] if len(factors) == 1 and "°" not in f"{units}" else None
+
+
+def _constant(table: NumberTable, a: int, target: int) -> float | None:
+    """The constant ratio of two columns, from the rows with the most digits; None if one column copies the other."""
+    one, other = table.values[:LEARN_ROWS, a], table.values[:LEARN_ROWS, target]
+    known = np.isfinite(one) & np.isfinite(other) & (one != 0) & (other != 0)
+    if known.sum() < 3 or table.is_year(a) or table.is_year(target):
+        return None
+    ratios = other[known] / one[known]
+    ratio = float(np.median(ratios))
+    if ratio == 0 or not np.isfinite(ratio):
+        return None
+    # The median of rounded quotients is rough; the sums of the rows near it are better.
+    near = np.abs(ratios / ratio - 1) < 0.1
+    whole = float(np.abs(one[known][near]).sum())
+    ratio = float(np.abs(other[known][near]).sum()) / whole * (1 if ratio > 0 else -1) if whole > 0 else ratio
+    return None if abs(ratio - 1) < 1e-9 else ratio

@@ -1,0 +1,1 @@
+"""Rules of units: conversions, and units that do not fit their quantity."""

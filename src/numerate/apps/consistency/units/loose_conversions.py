@@ -1,0 +1,157 @@
+"""Conversions told in free words, and amounts in words and figures.
+
+`120 N·m, which on your old wrench is 98.5 lb-ft`; `Forty-Eight Thousand Dollars ($46,800)`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+
+from numerate.apps.consistency.base import finding_at, plain, written_like
+from numerate.apps.consistency.sentences.gates import paragraph_gate
+from numerate.apps.consistency.sentences.paragraphs import NEEDED, slip_bits
+from numerate.apps.consistency.sentences.patterns import regex
+from numerate.apps.consistency.sentences.traits import UNITS, stems
+from numerate.numerals.unit_factors import converted, dimension_name, system_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numerate.apps.consistency.sentences.paragraphs import Paragraph
+    from numerate.apps.consistency.sentences.quantities import Quantity
+    from numerate.apps.consistency.sentences.sentences import Sentence
+    from numerate.apps.findings import Finding
+
+__all__ = ["loose_conversions", "told_conversions", "words_and_figures"]
+
+MOST_WORDS = 70
+_EQUAL = regex(
+    r"\b(?:is|are|was|were|or|equals?|that's|i\.e\.|corresponds?|corresponding|converts?|converted"
+    r"|comes? to|works? out|equivalent|meaning|say|so|namely|roughly|about|around|approximately|some"
+    r"|in (?:metric|imperial|american|old|us|english)\b.*)\b|=|≈|/"
+)
+_APART = regex(
+    r"\b(?:than|and|from|per|each|every|plus|minus|by|between|above|below|after|before|for|with|while"
+    r"|but|until|wide|long|high|deep|tall|apart|away|then|later|at|times|when|if|weigh\w*)\b|[;+×]"
+)
+_OTHER_SYSTEM = {"cal", "kcal", "nmi", "kn", "hp", "atm", "mmHg", "stone"}
+_THAT = regex(
+    r"(?:that|this|which|in (?:miles|metric|imperial|american) (?:terms|units|measures?),? (?:that|this|it))"
+    r"(?:['’]s| is| equals| comes to| makes| corresponds to| means| works out at)(?: (?:about|roughly|some|just|nearly"
+    r"|around|approximately|equal to|equivalent to|over|under))* "
+)
+_CLOSED = regex(r"(?: [A-Za-z]+){0,3}\)")
+_NOT_CHECKED = ("time", "data", "angle")
+
+
+def loose_conversions(sentence: Sentence) -> Iterator[Finding]:
+    """Neighbours of one dimension in two systems of units, where words say that they are one amount."""
+    for one, other in itertools.pairwise(sentence.quantities):
+        words = sentence.between(one, other)
+        if _are_two_systems(one, other) and len(words) <= MOST_WORDS:
+            yield from _compared(one, other, words)
+
+
+@paragraph_gate(stems("that this_ which_ it"), UNITS[2])
+def told_conversions(paragraph: Paragraph) -> Iterator[Finding]:
+    """The same with the second in the next sentence: `The trail is 42 km long. That is about 26 miles`."""
+    if len({each.unit for each in paragraph.whole.numerals} - {None}) < 2:
+        return
+    for one, other in itertools.pairwise(paragraph.values):
+        is_next = one.group == other.group == "unit" and paragraph.place(other) - paragraph.place(one) == 1
+        if is_next and _THAT.fullmatch(paragraph.upto(other)) and _are_two_systems(one, other):
+            yield from _compared(one, other, " is ", 6.0)
+
+
+def _are_two_systems(one: Quantity, other: Quantity) -> bool:
+    """Whether two quantities measure the same in two systems of units, and are no limits."""
+    if one.group != "unit" or other.group != "unit" or one.unit is None or other.unit is None:
+        return False
+    dimension = dimension_name(one.unit)
+    if one.unit == other.unit or dimension in _NOT_CHECKED or dimension != dimension_name(other.unit):
+        return False
+    if system_of(one.unit) == system_of(other.unit) and not {one.unit, other.unit} & _OTHER_SYSTEM:
+        return False
+    return not {one.hedge, other.hedge} & {"over", "under"}
+
+
+def _compared(one: Quantity, other: Quantity, words: str, told: float = 4.0) -> Iterator[Finding]:
+    is_told = _EQUAL.search(words) is not None or words.strip(" ") in ("(", ",", "–", "—", "-")
+    if not is_told or _APART.search(words):
+        return
+    reals = converted(one.value, one.unit or "", other.unit or "")
+    if dimension_name(one.unit or "") == "temperature":
+        reals += converted(one.value, one.unit or "", other.unit or "", difference=True)
+    if "cal" in (one.unit, other.unit):  # those of food are kilocalories
+        reals = tuple(each * 1000 if one.unit == "cal" else each / 1000 for each in reals)
+    if not reals or one.value <= 0 or other.value <= 0:
+        return
+    if any(
+        abs(each - other.value)
+        <= 0.03 * abs(each)
+        + max(other.half, min(other.last_place, 0.1 * other.value))
+        + max(one.half, min(0.5 * one.last_place, 0.05 * one.value)) * abs(each / one.value)
+        for each in reals
+    ):
+        return
+    bits = told + max(slip_bits(other, round(each / (2 * other.half)) * 2 * other.half) for each in reals)
+    bits += 3.0 if 0.8 < other.value / reals[0] < 1.25 else 0.0
+    bits = max(
+        bits, *(9.0 for each in reals if abs(other.value / each - 10) < 0.3 or abs(each / other.value - 10) < 0.3), 0.0
+    )
+    if bits >= NEEDED:
+        meant = written_like(other, reals[0])
+        message = f"{one.text} are {meant}, not {other.text}."
+        yield finding_at("conversion", other, message, meant=reals[0], others=[one], probability=0.88)
+
+
+def words_and_figures(sentence: Sentence) -> Iterator[Finding]:
+    """A number in words and the same in figures in brackets right behind it, or the reverse, as contracts have it."""
+    values = sentence.quantities
+    for one, other in itertools.pairwise(values):
+        if not one.numerals or not other.numerals:
+            continue
+        if one.numerals[0].text[:1].isdecimal() and other.numerals[0].text[:1].isalpha():
+            yield from _figures_and_words(sentence, one, other)
+        if not one.text[:1].isalpha():
+            continue
+        if one.value == other.value or one.value < 2 or not one.numerals[0].text[:1].isalpha():
+            continue
+        if (
+            other.group not in ("plain", "money", "other", "unit")
+            or not any(char.isdecimal() for char in other.text)
+            or one.unit != other.unit
+        ):
+            continue
+        between = sentence.between(one, other)
+        is_held = between.strip() == "(" or (other.text.startswith("(") and not between.strip())
+        behind = sentence.text[other.end - sentence.offset :].lstrip()
+        if not is_held or not (other.text.endswith(")") or behind.startswith(")")):
+            continue
+        if one.value != int(one.value) or any(char.isalpha() for char in other.numerals[0].text):
+            continue
+        is_near = slip_bits(other, one.value) > 0
+        is_money = one.group == "money"
+        if is_money or (is_near and one.value >= 10):
+            if not is_near and not 0.2 < other.value / one.value < 5:
+                continue
+            message = f"{one.text} are {plain(one.value)}, not {other.text.strip('()')}."
+            yield finding_at("conversion", other, message, meant=one.value, others=[one], probability=0.9)
+
+
+def _figures_and_words(sentence: Sentence, one: Quantity, other: Quantity) -> Iterator[Finding]:
+    """`USD 2,450,000 (two million five hundred forty thousand United States dollars)`."""
+    number = other.numerals[0]
+    gap = sentence.text[one.numerals[0].end - sentence.offset : number.start - sentence.offset]
+    if gap.strip() != "(" or not _CLOSED.match(sentence.text, number.end - sentence.offset):
+        return
+    if (
+        number.value == one.value
+        or min(one.value, number.value) < 10
+        or (one.group != "money" and one.unit != other.unit)
+    ):
+        return
+    if slip_bits(one, number.value) > 0 or (one.group == "money" and 0.2 < number.value / one.value < 5):
+        message = f"{one.text} are not {number.text}, which is {plain(number.value)}."
+        yield finding_at("conversion", other, message, meant=one.value, others=[one], probability=0.9)
