@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 from typing import TYPE_CHECKING
 
 from numerate.apps.documents import Document, Problem
+from numerate.apps.formats.html_characters import SHIFTED, placed_pieces, shifted_text
 from numerate.apps.formats.source_lines import Lines
 from numerate.apps.formats.table_shape import Cell, grid_of, table_of_grid
 
@@ -84,6 +85,13 @@ class _Page(HTMLParser):
         self.tables: list[_Table] = []
         self.next_place = (0, 0)
         self.skipped_until = ""
+        self.parsed = 0  # characters of `rawdata` that the parser is through with
+        self.shifted: list[str] = []  # <sup> and <sub> that are open
+
+    def updatepos(self, i: int, j: int) -> int:
+        """Notes how far the parser is, beside line and column."""
+        self.parsed = j
+        return super().updatepos(i, j)
 
     def take(self, text: str) -> None:
         """Parses a part of the page; a tag or comment that does not end for long is left out.
@@ -97,6 +105,7 @@ class _Page(HTMLParser):
             if end < 0:
                 return
             text, self.skipped_until = text[len(skipped) :], ""
+        self.parsed = 0
         self.feed(text)
         if len(self.rawdata) > MAX_TAG:
             self._drop()
@@ -128,7 +137,10 @@ class _Page(HTMLParser):
             self.tables[-1].caption = []
         elif self.tables and tag in ("td", "th"):
             self._start_cell(tag, values)
+        elif tag in SHIFTED:
+            self.shifted.append(tag)
         elif tag in _BLOCKS:
+            self.shifted.clear()  # one that is never closed ends with its block
             self._break("\n\n" if tag != "br" else "\n")
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -146,19 +158,29 @@ class _Page(HTMLParser):
             self.tables[-1].caption = None
         elif tag == "table" and self.tables:
             self._end_table()
+        elif tag in SHIFTED:
+            self.shifted = self.shifted[:-1]
         elif tag in _BLOCKS:
             self._break("\n\n")
 
     def handle_data(self, data: str) -> None:
         if self.hidden:
             return
+        shown = shifted_text(data, self.shifted[-1]) if self.shifted else data
         if self.tables:
             table = self.tables[-1]
             into = table.caption if table.caption is not None else table.parts
             if into is not None:
-                into.append(data)
+                into.append(shown)
         elif data.strip():
-            self._add(data, self.getpos())
+            end = self.rawdata.find("<", self.parsed)
+            raw = self.rawdata[self.parsed : end if end >= 0 else None]
+            start = 0
+            for size, place in placed_pieces(raw, data, self.getpos()):
+                self._add(shown[start : start + size], place)
+                start += size
+        elif self.parts and not self.parts[-1][-1:].isspace():
+            self._add(" ")  # between two elements of a line: <b>28</b> <i>km</i>
 
     def finished(self) -> Iterator[Document]:
         """The documents that are complete."""

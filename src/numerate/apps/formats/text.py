@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from numerate.apps.documents import Document
+from numerate.apps.formats.markdown_lines import plain_cell, plain_line
 from numerate.apps.formats.source_lines import Lines
 from numerate.apps.formats.table_shape import column_names
 
@@ -24,19 +25,13 @@ MAX_TABLE = 20_000
 """Rows after which a table of a Markdown file is ended."""
 MAX_NOTE = 400
 """Characters of the paragraph above a table, and of that below, that are kept as its notes."""
-MAX_MARKED = 10_000
-"""Longer lines are read as they stand: the time of the search for markup grows with the square of the line."""
 _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})(.*)")
 _SEPARATOR = re.compile(r"\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*")
-_CODE = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)|~~[^~]+~~|\]\([^)\s]*\)|<!--.*?-->|<[a-zA-Z/][^<>]*>|https?://\S+")
-_MARKS = re.compile(r"\*+|__+")
-_HEADS = re.compile(r"^\s{0,3}(?:#+|>+)")
-_EMPHASIS = re.compile(
-    r"(?<![\s*])\*{1,3}(?![\w*])|(?<![\w*])\*{1,3}(?![\s*])|(?<!\w)_{1,3}(?=\w)|(?<=[^\W_])_{1,3}(?!\w)"
-)
-"""Marks of emphasis, which stand at the edge of a word: `5*3` and `snake_case` have none."""
+_BAR = re.compile(r"(?<!\\)\|")
 _INDENTED = re.compile(r"(?: {4}|\t)")
 _ITEM = re.compile(r"\s{0,3}(?:[-*+]|\d{1,9}[.)])\s")
+_FRONT = {"---": "...", "+++": "+++"}
+"""What begins front matter and, beside itself, ends it: YAML and TOML."""
 _RAW = re.compile(r"<(script|style|pre)\b", re.IGNORECASE)
 
 
@@ -51,7 +46,7 @@ def read_text(source: Source) -> Iterator[Document | Problem]:
 
 
 def read_markdown(source: Source) -> Iterator[Document | Problem]:
-    """A Markdown file: tables become tables; code, links and markup are blanked, so that offsets stay true."""
+    """A Markdown file: tables become tables; code, links and markup are left out."""
     lines = Lines(source)
     block = _Block(source, lines)
     hidden, noted = _Hidden(), _Noted()
@@ -73,7 +68,7 @@ def read_markdown(source: Source) -> Iterator[Document | Problem]:
         if table:
             noted.table, table, first = _ended_table(source, table, first, block), [], 0
         yield from noted.add(shown or "")
-        yield from block.add("" if shown is None else _blanked(shown), line, marked=True)
+        yield from block.add(shown or "", line, marked=True)
     if table:
         noted.table = _ended_table(source, table, first, block)
     yield from noted.ended()
@@ -99,27 +94,21 @@ class _Block:
         self.size += 1
 
     def add(self, shown: str, line: str, *, marked: bool = False) -> Iterator[Document]:
-        """Adds a line as it is shown; `line` is the line as it is written; emphasis of a `marked` one is taken out."""
+        """Adds a line as it is shown; `line` is the line as it is written; markup of a `marked` one is taken out."""
         if not self.kept:
             self.first, self.column = self.lines.number, self.lines.offset + 1
         self.kept.append(self.plain(shown, len(self.kept)) if marked else shown)
-        self.size += len(shown) + 1
+        self.size += len(self.kept[-1]) + 1
         is_end = self.size > BLOCK and not line.strip()
         if is_end or self.size > 4 * BLOCK or self.lines.is_cut or self.lines.offset:
             yield from self.ended()
 
     def plain(self, line: str, index: int) -> str:
-        """The line without the marks of emphasis, so that `(*27* mi)` reads as `(27 mi)`; remembers where it was."""
-        if len(line) > MAX_MARKED or not any(mark in line for mark in "*_"):
-            return line
-        parts, places, start, size = [], [(0, 1)], 0, 0
-        for match in _EMPHASIS.finditer(line):
-            parts.append(line[start : match.start()])
-            size += len(parts[-1])
-            start = match.end()
-            places.append((size, start + 1))
-        self.places[index] = places
-        return "".join((*parts, line[start:]))
+        """The line as a reader sees it, so that `(*27* mi)` reads as `(27 mi)`; remembers where its pieces were."""
+        text, places = plain_line(line)
+        if places != [(0, 1)]:
+            self.places[index] = places
+        return text
 
     def ended(self) -> Iterator[Document]:
         """The document of the lines so far."""
@@ -150,8 +139,8 @@ class _Hidden:
         """The line, None if it is hidden."""
         if self.until:
             return self._until_end(line)
-        if number == 1 and line.rstrip() == "---":
-            self.until = "---"
+        if number == 1 and line.rstrip() in _FRONT:
+            self.until = line.rstrip()
             return None
         fence = _FENCE.match(line)
         if self.fence:
@@ -172,8 +161,8 @@ class _Hidden:
         return self._opened(line)
 
     def _until_end(self, line: str) -> str | None:
-        if self.until == "---":
-            self.until = "" if line.rstrip() in ("---", "...") else self.until
+        if self.until in _FRONT:
+            self.until = "" if line.rstrip() in (self.until, _FRONT[self.until]) else self.until
             return None
         end = line.lower().find(self.until)
         if end < 0:
@@ -229,7 +218,7 @@ def _ended_table(source: Source, table: list[str], first: int, block: _Block) ->
     found = _table(source, table, first)
     start = len(block.kept) - len(table)
     if found is None:
-        block.kept[start:] = [block.plain(_blanked(each), start + index) for index, each in enumerate(table)]
+        block.kept[start:] = [block.plain(each, start + index) for index, each in enumerate(table)]
         block.size += sum(map(len, table))
         return None
     above: list[str] = []
@@ -241,32 +230,24 @@ def _ended_table(source: Source, table: list[str], first: int, block: _Block) ->
     return replace(found, notes=" ".join(reversed(above))[-MAX_NOTE:])
 
 
-def _blanked(line: str) -> str:
-    """The line with code, links, tags and the marks of headings and quotes as spaces."""
-    if len(line) <= MAX_MARKED and any(char in line for char in "`<#>]:~"):
-        line = _CODE.sub(lambda match: " " * len(match[0]), line)
-        line = _HEADS.sub(lambda match: " " * len(match[0]), line)
-    return line
-
-
 def _table(source: Source, lines: list[str], first: int) -> Document | None:
     """The table of some lines; None if they have no separator, so that they are text."""
     if len(lines) < 3 or "-" not in lines[1] or not _SEPARATOR.fullmatch(lines[1]):
         return None
-    header = column_names([_MARKS.sub("", cell).strip() for cell in _cells(lines[0])])
+    header = column_names([plain_cell(cell, keep_code=True) for cell in _cells(lines[0])])
     rows, numbers = [], []
     for index, line in enumerate(lines[2:], 2):
-        cells = [_CODE.sub("", _unmarked(cell)).strip() for cell in _cells(line)]
+        cells = [plain_cell(cell) for cell in _cells(line)]
         rows.append((cells + [""] * len(header))[: len(header)])
         numbers.append(first + index)
     return Document(kind="table", source=source.name, header=header, rows=rows, lines=numbers, ignored=source.ignored)
 
 
-def _unmarked(cell: str) -> str:
-    """The cell without marks of emphasis; a lone star at its end points to a footnote."""
-    plain = _MARKS.sub("", cell)
-    return f"{plain.rstrip()}*" if cell.count("*") % 2 and cell.rstrip().endswith("*") else plain
-
-
 def _cells(line: str) -> list[str]:
-    return line.strip().removeprefix("|").removesuffix("|").replace("\\|", "¦").split("|")
+    return [cell.replace("\\|", "|") for cell in _BAR.split(_row_text(line))]
+
+
+def _row_text(line: str) -> str:
+    """A row without the bars at its ends; a bar behind a backslash is part of a cell."""
+    text = line.strip().removeprefix("|")
+    return text[:-1] if text.endswith("|") and not text.endswith("\\|") else text
