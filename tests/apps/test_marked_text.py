@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from numerate.apps.check import check
+from numerate.apps.documents import Document
 from numerate.apps.formats.html_characters import placed_pieces, shifted_text
 from numerate.apps.formats.markdown_lines import MAX_MARKED, plain_cell, plain_line
 from numerate.apps.formats.opening import read_documents
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 def shown(file: Path, content: str) -> str:
     """The text that is checked."""
     file.write_text(content, encoding="utf-8")
-    return "\n".join(each.text for each in read_documents(str(file)) if hasattr(each, "text"))
+    return "\n".join(each.text for each in read_documents(str(file)) if isinstance(each, Document))
 
 
 def at_their_places(file: Path) -> list[bool]:

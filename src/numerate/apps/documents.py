@@ -36,6 +36,9 @@ _BEFORE_DIGITS = frozenset(
     ["no", "nos", "nr", "fig", "figs", "vol", "vols", "tab", "eq", "sec", "ch", "art", "para", "ref"]
 )
 """Words that are abbreviations if a digit follows: `bus no. 12`."""
+_PARAGRAPH = re.compile(r"[^\S\n]*\n(?:[^\S\n]*\n|[ \t]*(?:[-*•]|\d+[.)])\s)")
+"""The end of a paragraph, or an item of a list, behind a mark that may belong to an abbreviation."""
+_DEGREES = re.compile(r"[°º]\s?[CFK]$")
 _ABBREVIATION = re.compile(rf"(?:\b(?:{'|'.join(sorted(_SHORT))}|[A-Z])|\b(?:[A-Za-z]\.)+[A-Za-z])\.$")
 
 
@@ -163,7 +166,8 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
     spans, start, is_stripped = [], 0, False
     for match in _END.finditer(text):
         mark, end = match.span()
-        if text[mark] == "." and end < len(text) and _is_short(text, mark):
+        is_short = text[mark] == "." and end < len(text) and _is_short(text, mark)
+        if is_short and not _PARAGRAPH.match(text, match.start(1)):
             continue
         space = match.start(1)
         if is_stripped and space >= 0:  # most sentences: the space behind the last one belongs to its end
@@ -188,4 +192,6 @@ def _is_short(text: str, point: int) -> bool:
         if word in _BEFORE_DIGITS and text[point + 1 : point + 3].strip().isdigit():
             return True
         return bool(space) and (word in _SHORT or (len(word) == 1 and "A" <= word <= "Z"))
+    if _DEGREES.search(word):
+        return False
     return word[-1:].isalpha() and _ABBREVIATION.search(text[max(0, point - 11) : point + 1]) is not None

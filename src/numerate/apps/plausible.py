@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,7 @@ from numerate.apps.consistency.tables.table_numbers import table_of
 from numerate.apps.findings import Finding
 from numerate.apps.shown_texts import Unit, units_of
 from numerate.apps.table_mates import is_usual, mates_of
+from numerate.apps.undoubted import is_code, is_meant_sign
 from numerate.errors import BadInput
 from numerate.heads.mixture import from_signed_log, signed_log
 from numerate.modeling.number_calibration import alarm_measure, group_of
@@ -60,6 +60,8 @@ _SENSIBLE, _SENSIBLE_BITS = 0.1, 4.0
 """A reading is named only if this share of right numbers is more surprising, or up to these bits if uncalibrated."""
 _SHOWN, _BINS = (0.005, 0.995), 32
 """Quantiles between which a density is drawn, and its bins."""
+_FACTORS = {2: SLIPS["hundred"], 3: SLIPS["thousands"], 6: "a factor of a million", 9: "a factor of a billion"}
+"""What a slip by a power of ten is called, where it is not ten itself."""
 _SURE = 0.3
 """With `fast`, a number this plausible while all numbers of its sentence are hidden is not asked for again."""
 
@@ -153,7 +155,7 @@ class PlausibilityChecker:
     """Checks each number against what its sentence or row makes of it.
 
     A doubt yields to the document: a cell that is usual in its column is not reported, nor a number that a total, a
-    relation of columns or a rule of the sentence confirms.
+    relation of columns or a rule of the sentence confirms. Codes, ordinals and a minus that was meant are not doubted.
 
     Args:
         model: A masked model with a trained number head, such as `numerate-mini`.
@@ -212,15 +214,17 @@ class PlausibilityChecker:
                 inside = unit.keep[0] <= each.numeral.start < unit.keep[1]
                 if not inside or each.p > self.false_alarms:
                     continue
-                finding = _finding(each, unit, documents[at])
-                if finding is not None and not self._yields(each.numeral, unit, documents[at], finding):
+                finding = None if is_code(unit.text, each.numeral) else _finding(each, unit, documents[at])
+                if finding is not None and not self._yields(each, unit, documents[at], finding):
                     found[at].append(finding)
         return found
 
-    def _yields(self, numeral: Numeral, unit: Unit, document: Document, finding: Finding) -> bool:
-        """Whether the other numbers of the sentence or table say that a number is right."""
+    def _yields(self, each: Judgement, unit: Unit, document: Document, finding: Finding) -> bool:
+        """Whether the other numbers of the sentence or table say that a number is right, or its sign was meant."""
+        numeral = each.numeral
         if finding.cell is None:
-            return self._confirmation.holds(unit.text, numeral)
+            slips = [slip["slip"] for slip in finding.evidence["slips"]]
+            return is_meant_sign(numeral, slips, each.interval) or self._confirmation.holds(unit.text, numeral)
         mates = mates_of(document, unit, numeral)
         if mates is not None and is_usual(numeral, mates):
             return True
@@ -269,7 +273,9 @@ def _judged(
         named = _named(readings[at], gains[at], scores["bits"][at], least, kinds[at], calibration)
         row = hidden.rows[at] if rows is None else rows[hidden.rows[at]]
         median, bottom, top = plain[at].tolist()
-        drawn = _density(hidden.numbers[at : at + 1]) if densities and p[at] <= explain else None
+        drawn = None
+        if densities and p[at] <= explain:
+            drawn = _density(hidden.numbers[at : at + 1], float(_written_scales(hidden, [at])[0]))
         found.append(
             Judgement(row, numeral, float(tails[at]), float(scores["bits"][at]), float(scores["slip"][at]),
                       float(p[at]), named, median, (bottom, top), drawn, float(odds[at]))
@@ -302,21 +308,33 @@ def _explained(
     found = np.full((len(hidden), 3), math.nan)
     rows: list[int] = np.flatnonzero(wanted).tolist()
     if rows:
-        some = hidden.numbers[torch.tensor(rows, device=hidden.numbers.device)]
+        at = torch.tensor(rows, device=hidden.numbers.device)
+        some = hidden.numbers[at]
         logs = signed_log(some.quantile([[0.5, 0.05, 0.95]] * len(rows)), UNIT).cpu().numpy()
         if calibration is not None:
             names = [kinds[row] for row in rows]
             logs[:, 1:] = calibration.stretched(names, (0.05, 0.95), logs[:, 1:], logs[:, 0])
-        found[rows] = from_signed_log(torch.from_numpy(logs), UNIT).numpy()
+        found[rows] = from_signed_log(torch.from_numpy(logs), UNIT).numpy() * _written_scales(hidden, rows)[:, None]
     return found
 
 
-def _density(distribution: Any) -> dict[str, list[float]]:
-    """The middle 99 % of the distribution of one number, for reports."""
+def _written_scales(hidden: HiddenNumbers, rows: Sequence[int]) -> np.ndarray:
+    """(N,) what turns a number that the model is asked for into one as it is written: 1e-6 for `10M`, else mostly 1.
+
+    A percent sign or scale word that is one token with the digits, or stands behind a bracket, was hidden with them.
+    """
+    asked = hidden.targets.values().detach().double().cpu().numpy()[rows]
+    written = np.array([hidden.numerals[row].written for row in rows])
+    return np.divide(written, asked, out=np.ones(len(rows)), where=asked != 0)
+
+
+def _density(distribution: Any, scale: float) -> dict[str, list[float]]:
+    """The middle 99 % of the distribution of one number, for reports, on the scale on which it is written."""
     from numerate.apps.number_gaps import densities
 
     low, high = distribution.quantile([list(_SHOWN)])[0].tolist()
     (found,) = densities(distribution, [low], [high], bins=_BINS)
+    found["edges"] = [edge * scale for edge in found["edges"]]
     return {name: [float(f"{value:.6g}") for value in values] for name, values in found.items()}
 
 
@@ -348,7 +366,8 @@ def _finding(each: Judgement, unit: Unit, document: Document) -> Finding | None:
     if best is None:
         said = f"{numeral.text} is unusual here: {expected} would be usual."
     else:
-        said = f"{numeral.text} looks like {SLIPS[best[0].slip]}: {meant} fits better, and {expected} would be usual."
+        slip = _FACTORS.get(abs(best[0].power), SLIPS["factor"]) if best[0].slip == "factor" else SLIPS[best[0].slip]
+        said = f"{numeral.text} looks like {slip}: {meant} fits better, and {expected} would be usual."
     evidence = {
         "p": each.p, "tail": each.tail, "bits": round(each.bits, 2), "slip_bits": round(each.slip, 2),
         **({} if math.isnan(each.odds) else {"odds_bits": round(each.odds, 2)}),
@@ -362,12 +381,11 @@ def _finding(each: Judgement, unit: Unit, document: Document) -> Finding | None:
     if best is not None and best[0].unit is None:
         evidence["expected"] = float(best[0].written)
     rule, written = RULE if best is None else SLIP_RULE, numeral.text
-    if best is not None and best[0].unit is not None and numeral.unit is not None:
+    if best is not None and best[0].unit is not None:
         # The correction has a unit, so that what it replaces has one, too; in a table it may stand in the header alone.
-        behind = re.match(rf"[\s-]?{re.escape(numeral.unit)}\b", after)
-        if behind is not None:
-            written += behind[0]
-            place["span"] = (place["span"][0], place["span"][1] + behind.end())
+        size = max(numeral.unit_span[1] - numeral.end, 0) if numeral.unit_span is not None else 0
+        written += after[:size]
+        place["span"] = (place["span"][0], place["span"][1] + size)
     return Finding(
         rule=rule, message=said, written=written, meant=meant, probability=each.probability, evidence=evidence,
         **place,
@@ -376,8 +394,12 @@ def _finding(each: Judgement, unit: Unit, document: Document) -> Finding | None:
 
 def _expected(numeral: Numeral, interval: tuple[float, float]) -> str:
     """The 90 % interval in the style of the number; ends next to 0 are 0."""
-    ends = [0.0 if abs(end) < UNIT else end for end in interval]
-    return " to ".join(render(_short(numeral, end), end * 10.0**numeral.power) for end in ends)
+    shown = []
+    for end in interval:
+        style = _short(numeral, end)
+        is_nothing = abs(end) < UNIT or (style.family == "decimal" and round(end, style.decimals) == 0)  # no -0.0
+        shown.append(render(style, 0.0 if is_nothing else end * 10.0**numeral.power))
+    return " to ".join(shown)
 
 
 def _short(numeral: Numeral, value: float) -> Any:

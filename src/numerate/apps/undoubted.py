@@ -1,0 +1,89 @@
+"""Numbers that a language model must not doubt: codes, places and addresses, ordinals, and signs that were meant.
+
+A model that learnt sizes has an opinion of every number, also of those that have no size: a post code, a phone number
+or a longitude may be anything. An alarm there is always a false one.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numerate.numerals.numeral import Numeral
+
+__all__ = ["is_code", "is_meant_sign"]
+
+_NEAR = 60
+"""Characters on both sides of a number that are searched."""
+_NAMED = r"[A-ZÄÖÜ][\w.'’-]{0,30}"
+_CODES = [
+    re.compile(pattern)
+    for pattern in (
+        # Degrees of latitude and longitude, and decimal ones with four digits in pairs.
+        r"\d+(?:\.\d+)?\s?[°º](?:\s?\d+(?:\.\d+)?\s?['′’](?:\s?\d+(?:\.\d+)?\s?(?:[\"″”]|''|′′))?)?\s?[NSEWO]\b",
+        r"\d+\s?[°º]\s?\d+(?:\.\d+)?\s?['′’](?:\s?\d+(?:\.\d+)?\s?[\"″”])?",
+        r"-?\d{1,3}\.\d{4,}\s?[,;/]\s?-?\d{1,3}\.\d{4,}",
+        r"(?i:\b(?:lat(?:itude)?|lon(?:g(?:itude)?)?|lng|coordinates?|gps)\b\W{0,3}-?\d+\.\d+(?:\W{1,3}-?\d+\.\d+)?)",
+        # Streets and post codes.
+        rf"\b\d{{1,5}}[A-Za-z]?\s(?:{_NAMED}\s){{1,3}}(?:Street|St|Avenue|Ave|Road|Rd|Lane|Drive|Dr|Boulevard|Blvd|"
+        r"Square|Place|Way|Court|Terrace|Highway|Hwy|Parkway|Crescent)\b",
+        r"(?:straße|strasse|str\.|platz|weg|gasse|allee|plein|straat)\s\d{1,4}\b",
+        rf"(?<![\d.,])\d{{5}}\s(?={_NAMED})",
+        r"\b[A-Z]{2}\s\d{5}(?:-\d{4})?\b",
+        # Words whose number is a name.
+        r"\b(?i:ports?|pin|code|extension|ext\.?|zip|postcode|plz|tel\.?|telephone|phone|fax|dial|call|channel|gate|"
+        r"platform|error|status|psalm|scene|verse|exit|room|suite|apartment|apt\.?|floor|line|route|highway)"
+        r"\s?[:#]?\s?\d+\b",
+        # Sizes of pictures; groups of digits with gaps, as of phones, cards and accounts.
+        r"(?<![\d.,])\d{3,5}\s?[x×]\s?\d{3,5}(?![\d.,]?\d)",
+        r"(?<![\d.,])\d{2,6}(?:[ -]\d{2,6}){2,}(?![.,]?\d)",
+        r"(?<![\d.,/-])0\d+(?:[ /-]\d+)*(?![.,]?\d)",
+        r"(?<![\d.,/-])\d+(?:[ /-]\d+)*[ /-]0\d+(?:[ /-]\d+)*(?![.,]?\d)",
+    )
+]
+_GROUPED = re.compile(r"\d{1,3}(?: \d{3})+")
+_SIGNED_UNITS = ("°C", "°F", "°", None)
+"""Units whose numbers may be negative; None: without a unit."""
+
+
+def is_code(text: str, numeral: Numeral) -> bool:
+    """Whether a number is a name, or a part of one: of a place, a phone, an account, a port, a step in an order.
+
+    Example:
+        >>> import numerate
+        >>> text = "Call 0800 555 0199 from 1600 Main Street, 80331 Munich at 48.1° N, or pay 1 250 300 euros at 45 m."
+        >>> [numeral.text for numeral in numerate.find(text) if not is_code(text, numeral)]
+        ['1 250 300', '45']
+    """
+    if numeral.kind == "ordinal":
+        return True
+    start = max(0, numeral.start - _NEAR)
+    near = text[start : numeral.end + _NEAR]
+    begin, end = numeral.start - start, numeral.end - start
+    if _GROUPED.fullmatch(numeral.text.strip("-+−")):  # one number with gaps: 1 250 300
+        return False
+    return any(match.start() < end and begin < match.end() for pattern in _CODES for match in pattern.finditer(near))
+
+
+def is_meant_sign(numeral: Numeral, readings: Sequence[str], interval: tuple[float, float]) -> bool:
+    """Whether only the minus makes a number of a sentence odd, and a minus is nothing odd in its unit.
+
+    Texts have few negative numbers, so that a model hardly expects one; but nobody types a minus by accident.
+
+    Args:
+        numeral: The number.
+        readings: Names of the slips that explain it, best first.
+        interval: What would be usual, as `Numeral.written`.
+
+    Example:
+        >>> import numerate
+        >>> numerals = numerate.find("It was -18 °C, and -18 kg.")
+        >>> [is_meant_sign(numeral, ["sign"], (9.0, 78.0)) for numeral in numerals]
+        [True, False]
+    """
+    if numeral.value >= 0 or not (numeral.unit in _SIGNED_UNITS or numeral.kind in ("money", "percent")):
+        return False
+    return readings[:1] == ["sign"] or interval[0] <= -numeral.written <= interval[1]
