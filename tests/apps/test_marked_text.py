@@ -141,3 +141,18 @@ def test_raised_digits_and_pieces() -> None:
     assert shifted_text(" -12 ", "sup") == " ⁻¹² " and shifted_text("[3]", "sup") == "[³]"
     assert placed_pieces("a\n&amp;b\nc", "a\n&b\nc", (3, 5)) == [(3, (3, 5)), (3, (4, 5))]
     assert placed_pieces("another &amp; source", "text", (1, 0)) == [(4, (1, 0))]
+
+
+def test_raised_digits_of_word_files(tmp_path: Path) -> None:
+    docx = pytest.importorskip("docx")
+    file, document = tmp_path / "a.docx", docx.Document()
+    paragraph = document.add_paragraph("The area is 5 m")
+    paragraph.add_run("2").font.superscript = True
+    paragraph.add_run(" (90 sq ft), 10")
+    paragraph.add_run("-3").font.superscript = True
+    paragraph.add_run(" m of CO")
+    paragraph.add_run("2").font.subscript = True
+    document.save(file)
+    (text,) = [each.text for each in read_documents(str(file)) if isinstance(each, Document)]
+    assert text == "The area is 5 m² (90 sq ft), 10⁻³ m of CO₂"
+    assert [each.meant for each in check(file, model=False)] == ["54 sq ft"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from numerate.apps.documents import Document, Problem
+from numerate.apps.formats.html_characters import shifted_text
 from numerate.apps.formats.office import ExtraMissingError, archive_of
 from numerate.apps.formats.table_shape import Cell, grid_of, table_of_grid
 
@@ -17,6 +18,7 @@ __all__ = ["read_docx"]
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _CHOICE = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
+_SHIFTS = {"superscript": "sup", "subscript": "sub"}
 _PARTS = ("footnotes", "endnotes", "comments", "header", "footer")
 MAX_DEPTH = 30
 
@@ -124,7 +126,10 @@ class _Reading:
 
 
 def _text(paragraph: Any) -> str:
-    """The text of a paragraph with its hyperlinks and insertions, without what was deleted and without text boxes."""
+    """The text of a paragraph with its hyperlinks and insertions, without what was deleted and without text boxes.
+
+    Raised and lowered digits become those of Unicode, or `5 m2` and `108` would be read.
+    """
     parts: list[str] = []
     for node in paragraph.iter(f"{_W}t", f"{_W}tab", f"{_W}br", f"{_W}cr", f"{_W}noBreakHyphen"):
         if next(node.iterancestors(f"{_W}p")) is not paragraph:
@@ -132,7 +137,10 @@ def _text(paragraph: Any) -> str:
         name = node.tag.removeprefix(_W)
         if name == "tab" and node.getparent().tag != f"{_W}r":  # a tab stop of the style
             continue
-        parts.append({"t": node.text or "", "noBreakHyphen": "-"}.get(name, " "))
+        text = {"t": node.text or "", "noBreakHyphen": "-"}.get(name, " ")
+        shift = node.getparent().find(f"{_W}rPr/{_W}vertAlign")
+        tag = _SHIFTS.get("" if shift is None else shift.get(f"{_W}val", ""))
+        parts.append(text if tag is None else shifted_text(text, tag))
     return "".join(parts).replace("\n", " ")
 
 
