@@ -124,3 +124,15 @@ def test_fingerprints_outlive_lines_that_are_added(tmp_path: Path, monkeypatch: 
     )
     other = prints(f"{TEXT.replace('27 mi', '26 mi')}\n", rows, "{}")
     assert sum(rule == "conversion" for rule in other.values()) == 1 and len(set(other) & set(before)) == 2
+
+
+def test_regions_end_where_the_number_ends_in_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "a.md"
+    file.write_text("A lake of 28 km (27&nbsp;mi), one of **28** km (**27** mi), and one of 28 km (27\nmi).\n")
+    line = file.read_text()
+    regions = [
+        each["locations"][0]["physicalLocation"]["region"]
+        for each in sarif(check_files([str(file)], CheckOptions()))["runs"][0]["results"]
+    ]
+    shown = [line[region["startColumn"] - 1 : region["endColumn"] - 1] for region in regions]
+    assert shown == ["27&nbsp;mi", "27** mi", "27"]

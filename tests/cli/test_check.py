@@ -65,6 +65,7 @@ def test_standard_input() -> None:
         (["--false-alarms", "0"], "--false-alarms must lie between 0 and 1, got 0"),
         (["--ignore", "summ"], "unknown rule 'summ': did you mean 'sum'"),
         (["--format", "word"], "unknown format 'word'"),
+        (["--json", "--sarif", "-"], "both write to standard output"),
         (["--model", "x", "--no-model"], "exclude each other"),
         (["--processes", "many"], "--processes 'many'"),
         (["--top", "-1"], "--top must not be negative, got -1"),

@@ -40,10 +40,12 @@ def located(finding: Finding, document: Document) -> Finding:
     if right - left > MAX_PASSAGE:
         left, right = max(left, start - MAX_PASSAGE // 2), min(right, end + MAX_PASSAGE // 2)
     line, column = document.position(start)
+    last, at = document.position(max(start, end - 1))  # of its last character: markup may follow
     passage = document.text[left:right]
     return replace(
-        finding, source=document.source, line=line, column=column, passage=passage, marked=(start - left, end - left)
-    )
+        finding, source=document.source, line=line, column=column, passage=passage, marked=(start - left, end - left),
+        end_column=at + 1 if at is not None and last == line else None,
+    )  # fmt: skip
 
 
 def _row_passage(header: Sequence[str], cells: Sequence[str], column: int) -> tuple[str, tuple[int, int]]:

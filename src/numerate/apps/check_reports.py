@@ -143,7 +143,8 @@ def _result(finding: Finding, index: int, copy: int) -> dict[str, Any]:
         region: dict[str, Any] = {"startLine": max(1, finding.line)}
         if finding.column is not None:
             region["startColumn"] = max(1, finding.column)
-            region["endColumn"] = region["startColumn"] + len(finding.written.split("\n")[0])
+            behind = region["startColumn"] + len(finding.written.split("\n")[0])
+            region["endColumn"] = finding.end_column or behind
             region["snippet"] = {"text": finding.written}
         place["region"] = region
     location: dict[str, Any] = {"physicalLocation": place}

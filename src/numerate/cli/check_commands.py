@@ -80,6 +80,8 @@ def check(
         raise BadInput("--model and --no-model exclude each other: give one of them")
     if top < 0:
         raise BadInput(f"--top must not be negative, got {top}")
+    if as_json and sarif == "-":
+        raise BadInput("--json and --sarif - both write to standard output: give --sarif the name of a file")
     from numerate.apps.check import CheckOptions, check_ignored
     from numerate.apps.check_inputs import files_of
     from numerate.apps.check_processes import check_files
