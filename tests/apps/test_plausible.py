@@ -151,5 +151,9 @@ def test_the_command_checks_with_a_model_and_own_documents(tmp_path: Path) -> No
     result = CliRunner().invoke(app, arguments)
     (found,) = json.loads(result.output)["findings"]
     assert result.exit_code == 1 and (found["written"], found["meant"], found["line"]) == ("41", "4.1", 1)
+    few = CliRunner().invoke(app, [*arguments[:-1], "0.001"])
+    assert json.loads(few.stdout)["findings"] == []
+    assert "too few numbers to report 0.1 % of them, so that none is doubted: all (200), " in few.stderr
+    assert "too few" not in result.stderr
     result = CliRunner().invoke(app, ["check", str(tmp_path / "report.txt"), "--calibrate", "x"])
     assert result.exit_code == 2 and "give --model" in result.output

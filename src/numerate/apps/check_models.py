@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numerate.apps.findings import Checker
 
-__all__ = ["FALSE_ALARMS", "WITHOUT_MODEL", "checker_of", "is_uncalibrated", "model_checker"]
+__all__ = ["FALSE_ALARMS", "WITHOUT_MODEL", "checker_of", "is_uncalibrated", "model_checker", "said_of_silence"]
 
 FALSE_ALARMS = 0.01
 """Share of right numbers that a model reports unless another one is asked for."""
@@ -85,6 +85,19 @@ def is_uncalibrated(checker: Any) -> bool:
     """Whether a checker has a model whose share of false alarms is unknown."""
     model = getattr(checker, "model", None)
     return model is not None and getattr(model, "calibration", None) is None
+
+
+def said_of_silence(checker: Any) -> str:
+    """One line on the kinds of numbers that can have no alarm, as too few were held out; empty if there are none."""
+    from numerate.modeling.number_calibration import alarm_measure
+
+    calibration, share = checker.model.calibration, checker.false_alarms
+    silent = calibration.silent(alarm_measure(calibration), share)
+    if not silent:
+        return ""
+    named = ", ".join(f"{name} ({count:,})" for name, count in sorted(silent.items(), key=lambda each: -each[1]))
+    few = f"too few numbers to report {100 * share:g} % of them, so that none is doubted: {named}"
+    return f"{few}; calibrate with more texts, or raise --false-alarms"
 
 
 @lru_cache(maxsize=2)

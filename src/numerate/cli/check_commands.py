@@ -133,7 +133,7 @@ def _judge(
     model: str | None, no_model: bool, false_alarms: float | None, *, fast: bool, calibrate: Sequence[str]
 ) -> tuple[str | None, Any]:
     """Name and checker of the model that is asked for, or of the default model; says where there is none."""
-    from numerate.apps.check_models import WITHOUT_MODEL, is_uncalibrated, model_checker
+    from numerate.apps.check_models import WITHOUT_MODEL, is_uncalibrated, model_checker, said_of_silence
     from numerate.apps.default_model import VARIABLE, found_model
 
     name = None if no_model else model or found_model()
@@ -146,6 +146,8 @@ def _judge(
     judge = model_checker(name, false_alarms=false_alarms, fast=fast, calibrate=calibrate)
     if is_uncalibrated(judge):
         _say(f"{name} is not calibrated, so that the share of false alarms is unknown: give --calibrate FILE")
+    if calibrate and (said := said_of_silence(judge)):
+        _say(said)
     return name, judge
 
 

@@ -114,6 +114,17 @@ class NumberCalibration(Config):
                 result[mine] = np.exp(np.interp(lower, table, logarithms[: len(table)]) - 1e-12)
         return result
 
+    def silent(self, measure: str, share: float) -> dict[str, int]:
+        """The kinds of which too few numbers were held out to report so small a share, and how many there were.
+
+        Example:
+            >>> calibration = NumberCalibration(scores={"bits": {"money": (1.0, 2.0)}}, held_out={"money": 31})
+            >>> calibration.silent("bits", 0.01), calibration.silent("bits", 0.95)
+            ({'money': 31}, {})
+        """
+        tables = self.scores.get(measure, {})
+        return {name: self.held_out.get(name, 0) for name, table in tables.items() if ALARMS[len(table) - 1] > share}
+
     def stretched(
         self, kinds: Sequence[str], p: Sequence[float], quantiles: np.ndarray, medians: np.ndarray
     ) -> np.ndarray:
