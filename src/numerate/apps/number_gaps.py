@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from numerate.modeling.plausibility import UNIT
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numerate.heads.arguments import NumberContext
     from numerate.heads.base import NumberDistribution
 
 __all__ = ["NUM", "number_gaps", "number_gaps_of_texts", "spark_line"]
@@ -25,6 +27,10 @@ _BARS = " ▁▂▃▄▅▆▇█"
 _INTERVALS = {"interval_50": (0.25, 0.75), "interval_90": (0.05, 0.95)}
 _SHOWN = (0.005, 0.995)
 """Quantiles between which a density is drawn."""
+_WHOLE = frozenset(("year", "date", "time", "ordinal", "version", "identifier"))
+"""Kinds of numeral without decimals."""
+_SCORES = frozenset(("ratio", "range"))
+"""Kinds whose numbers are alike: whole unless another one has decimals."""
 
 
 def number_gaps(model: Any, name: str, text: str, top: int = 5) -> list[dict[str, Any]]:
@@ -48,7 +54,6 @@ def number_gaps_of_texts(model: Any, name: str, texts: Sequence[str], top: int =
         distributions: NumberDistribution = model.predict(list(texts))
     except (ValueError, IndexError, RuntimeError) as error:  # too long, not trained for numbers
         raise BadInput(f"{name}: {' '.join(str(error).split())[:200]}") from None
-    best = distributions.best(top)
     p = [0.5, *(each for pair in _INTERVALS.values() for each in pair), *_SHOWN]
     ends = distributions.quantile([p] * len(distributions))
     logs = signed_log(ends, UNIT).cpu().numpy()
@@ -58,6 +63,11 @@ def number_gaps_of_texts(model: Any, name: str, texts: Sequence[str], top: int =
     kinds = [
         kind for row, text in enumerate(texts) for kind in _kinds(model, text, medians[starts[row] : starts[row + 1]])
     ]
+    if distributions.contexts is not None:
+        rows = [text for text, count in zip(texts, counts, strict=True) for _ in range(count)]
+        contexts = map(_context, [model] * len(rows), distributions.contexts, kinds, rows)
+        distributions = dataclasses.replace(distributions, contexts=tuple(contexts))
+    best = distributions.best(top)
     calibration = getattr(model, "calibration", None)
     if calibration is not None:
         logs[:, 1:5] = calibration.stretched(kinds, p[1:5], logs[:, 1:5], logs[:, 0])
@@ -101,6 +111,18 @@ def spark_line(shares: Sequence[float]) -> str:
     """
     most = max(shares, default=0.0) or 1.0
     return "".join(_BARS[min(len(_BARS) - 1, round(share / most * (len(_BARS) - 1)))] for share in shares)
+
+
+def _context(model: Any, context: NumberContext, kind: str, text: str) -> NumberContext:
+    """What a text says of the last digit of a number: `[NUM]th` and `[NUM]:30` are whole, prices beside `€4.50` not."""
+    others = model.processor.reader.find(text.replace(NUM, "0"))
+    alike = [each for each in others if each.kind == kind and each.style.family == "decimal"]
+    if kind in _WHOLE or (kind in _SCORES and not any(each.decimals for each in alike)):
+        return context._replace(finest=0, coarsest=0 if kind == "year" else None)
+    if kind == "money" and not context.power:
+        prices = [each.decimals for each in alike if each.written and not each.power]
+        return context._replace(decimals=2 if prices and min(prices) == max(prices) == 2 else 0)
+    return context
 
 
 def _kinds(model: Any, text: str, medians: Sequence[float]) -> list[str]:

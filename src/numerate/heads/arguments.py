@@ -33,10 +33,16 @@ class NumberContext(NamedTuple):
         style: How its text writes numbers: separators, digits and minus sign.
         power: Power of ten of the percent sign or scale word behind it (-2 in `[NUM]%`) or at another number (6 in
             `$[NUM]-65 million`); the number is the one that is written, 3.2 and not 0.032.
+        finest: Least power of ten of the last digit, 0 for whole numbers; None for any.
+        coarsest: Largest power of ten of the last digit, 0 for years; None for any.
+        decimals: Fewest decimals, such as 2 beside `€4.50`.
     """
 
     style: Style
     power: int = 0
+    finest: int | None = None
+    coarsest: int | None = None
+    decimals: int = 0
 
 
 def table_of(numbers: Any, contexts: Sequence[NumberContext] | None = None) -> NumberTable:

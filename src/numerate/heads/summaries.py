@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 
+from numerate.heads.arguments import NumberContext
 from numerate.numerals.numeral import Numeral
 from numerate.numerals.rounded import numeral_of
 from numerate.numerals.style import Style, render
@@ -85,20 +86,21 @@ def best_candidates(distribution: NumberDistribution, k: int) -> list[list[Candi
 
 def _best_of_row(row: NumberDistribution, likely: Tensor, quartiles: list[float], k: int) -> list[Candidate]:
     values = likely[likely.isfinite()].unique().tolist()
+    context = row.contexts[0] if row.contexts else NumberContext(Style())
     if row.is_written:
         candidates = [form for value in values for form in _written_forms(value)]
     else:
         digits = 17 if row._lists_values else _digits(*quartiles)
-        candidates = [_rounded(value, digits) for value in values]
+        candidates = [_fitted(_rounded(value, digits), value, context) for value in values]
     numbers = list({str(number): number for number in candidates}.values())  # 1.5 and 1.50 are equal, but not the same
     table = _table(numbers).to(row.device)
     scores = (row.scores(table) if row.is_written else row.mass_scores(table))[0]
     # All numbers outside of a vocabulary share one probability: none of them is a candidate.
     known = row.without_unknown().scores(table)[0] > -math.inf if row.is_written else scores > -math.inf
     best = scores.masked_fill(~known, -math.inf).topk(min(k, int(known.sum())))
-    style = row.contexts[0].style if row.contexts else Style()
     chosen = [numbers[place] for place in best.indices.tolist()]
-    texts = [_text(number if row.is_written else _without_zeros(number), style) for number in chosen]
+    shown = chosen if row.is_written else [_without_zeros(number, context.decimals) for number in chosen]
+    texts = [_text(number, context.style) for number in shown]
     return list(map(Candidate, texts, map(float, chosen), best.values.tolist()))
 
 
@@ -115,13 +117,27 @@ def _rounded(value: float, digits: int) -> Decimal:
     return number if number else Decimal(0)
 
 
-def _without_zeros(number: Decimal) -> Decimal:
-    """A number without zeros at the end of its decimals."""
-    return (
-        number.quantize(Decimal(1))
-        if number == number.to_integral() and abs(number) < _PLAIN[1]
-        else number.normalize()
-    )
+def _fitted(number: Decimal, value: float, context: NumberContext) -> Decimal:
+    """A rounded value with a last digit that its text can have: the days of a date are whole."""
+    last = _exponent(number)
+    if context.finest is not None and last < context.finest:
+        wanted = context.finest
+    elif context.coarsest is not None and last > context.coarsest:
+        wanted = context.coarsest
+    else:
+        return number
+    if not abs(value) < _PLAIN[1]:
+        return number
+    found = Decimal(repr(value)).quantize(Decimal(1).scaleb(wanted))
+    return found if found else Decimal(0)
+
+
+def _without_zeros(number: Decimal, decimals: int = 0) -> Decimal:
+    """A number without zeros at the end of its decimals, but for the fewest that it must have."""
+    if abs(number) >= _PLAIN[1]:
+        return number.normalize()
+    bare = number.quantize(Decimal(1)) if number == number.to_integral() else number.normalize()
+    return bare.quantize(Decimal(1).scaleb(-decimals)) if -_exponent(bare) < decimals else bare
 
 
 def _written_forms(value: float) -> list[Decimal]:
