@@ -71,6 +71,9 @@ class Config:
                 raise ConfigError(f"{where}: unknown key {_short(key)}: {near_names(str(key), list(fields))}")
         hints = _hints(cls)
         values = {key: _checked(value, hints[key], f"{where}: {key}") for key, value in data.items()}
+        for name, field in fields.items():
+            if name not in data and field.init and field.default is field.default_factory is dataclasses.MISSING:
+                raise ConfigError(f"{where}: {name!r} is missing, and has no default")
         try:
             return cls(**values)
         except ConfigError:

@@ -59,6 +59,9 @@ def test_states_and_attention_equal_the_backbones() -> None:
         view.between(7)
     with pytest.raises(BadInput, match="needs a second text"):
         inner_view(attach(backbone, tokenizer, "subwords"), "The cat sat.").between()
+    for empty in ("", " \n"):
+        with pytest.raises(BadInput, match="no word and no number to show in"):
+            inner_view(attach(backbone, tokenizer, "subwords"), empty)
 
 
 def test_order_of_numbers() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ import torch
 from torch import distributions as td
 
 import numerate
+from numerate.heads.arguments import NumberContext
 from numerate.heads.base import NumberTable
 from numerate.heads.distribution import DistributionError
 from numerate.registry import heads
@@ -50,6 +52,26 @@ def test_every_form_of_a_number_gives_the_same(distribution: NumberDistribution)
     # float32 holds 0.04 as 0.03999999911: it is read as it prints.
     single = torch.tensor(NUMBERS, dtype=torch.float32)
     torch.testing.assert_close(distribution.log_mass(single), expected[1], rtol=1e-5, atol=1e-5)
+
+
+def test_every_form_of_candidates_is_ranked_alike(distribution: NumberDistribution) -> None:
+    first, *others = forms([7.0, 0.25, 1500.0])
+    best, where = distribution.rank(first, 2)
+    assert best.shape == where.shape == (ROWS, 2)
+    for form in others:
+        found = distribution.rank(form, 2)
+        torch.testing.assert_close(found[0], best, rtol=0, atol=0)
+        assert torch.equal(found[1], where)
+    with pytest.raises(DistributionError, match=r"k must be at least 1, got 0"):
+        distribution.rank([7.0], 0)
+
+
+def test_ranked_numerals_lose_the_unit_of_the_text() -> None:
+    head = heads["mixture"].build(dim=8)
+    percent = NumberContext(numerate.find("3")[0].style, -2)
+    found = dataclasses.replace(head(torch.zeros(2, 8)), contexts=(percent, percent))
+    candidates = [numerate.find(text)[0] for text in ("3.2%", "41%")]
+    torch.testing.assert_close(found.rank(candidates, 2)[0], found.rank([3.2, 41.0], 2)[0])
 
 
 def test_values_broadcast_against_the_rows(distribution: NumberDistribution) -> None:

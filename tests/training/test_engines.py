@@ -141,6 +141,25 @@ def test_a_bucket_is_read_and_written(bucket: str) -> None:
     assert read_place(f"{bucket}/none") is None
 
 
+def test_addresses_of_a_folder_keep_its_form(bucket: str, tmp_path: Path) -> None:
+    (tmp_path / "b").mkdir()
+    for name in ("a.txt", "b/two.txt"):
+        (tmp_path / name).write_bytes(b"1 km\n")
+        write_place(inside(bucket, name), b"1 km\n")
+    root = f"file://{tmp_path}"
+    for folder in (root, f"{root}/"):
+        assert input_files([folder]) == [(f"{root}/a.txt", "a.txt"), (f"{root}/b/two.txt", "b/two.txt")]
+    assert all(read_place(file) == b"1 km\n" for file in files_below(root))
+    assert input_files(["memory://"]) == [
+        ("memory://bucket/a.txt", "bucket/a.txt"), ("memory://bucket/b/two.txt", "bucket/b/two.txt")
+    ]  # fmt: skip
+
+
+def test_an_empty_path_is_not_the_current_folder() -> None:
+    with pytest.raises(PlaceError, match="'': an empty path"):
+        is_folder("")
+
+
 def test_nothing_is_left_of_a_file_whose_content_fails(bucket: str) -> None:
     def content() -> Iterator[bytes]:
         yield b"a"

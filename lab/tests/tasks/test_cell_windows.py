@@ -110,5 +110,7 @@ def test_labels_of_windows() -> None:
 def test_too_few_users_or_rows_are_one_line() -> None:
     with pytest.raises(ConfigError, match=r"split='user' leaves no window for dev among 10 windows .* split='random'"):
         split_windows(np.zeros(100, dtype=np.int32), "user")
-    with pytest.raises(ConfigError, match="split='random' leaves no window for train among 0 windows"):
-        split_windows(np.zeros(9, dtype=np.int32), "random")
+    short = "leaves no window for train among 0 windows .* give users with at least 10 rows"
+    for by in ("random", "user"):
+        with pytest.raises(ConfigError, match=f"split='{by}' {short}"):
+            split_windows(np.arange(36, dtype=np.int32) // 9, by)

@@ -63,6 +63,7 @@ ERRORS = [
     ("scale", "dozen", "unknown scale 'dozen'"),
     ("answer_from", "figure", "unknown answer_from 'figure'"),
     ("question", None, r"question 3: 'question' is missing"),
+    ("question", 7, r"question 3: 'question' must be a text, got '7'"),
 ]
 
 
@@ -73,6 +74,12 @@ def test_bad_records_are_one_line_with_file_and_record(tmp_path: Path) -> None:
         with pytest.raises(SourceError, match=said) as caught:
             read_contexts(file)
         assert str(file) in str(caught.value) and "\n" not in str(caught.value)
+    for same, where in ((0, "contexts 1 and 2"), (1, "contexts 2 and 2")):
+        data = [context(0), context(1)]
+        data[1]["questions"][3]["uid"] = data[same]["questions"][0]["uid"]
+        (tmp_path / "bad.json").write_text(json.dumps(data), "utf-8")
+        with pytest.raises(SourceError, match=f"two questions have the uid 'question-{same}-0', in {where}"):
+            read_contexts(tmp_path / "bad.json")
     data = [context()]
     data[0]["questions"][3]["answer"] = "many"
     (tmp_path / "bad.json").write_text(json.dumps(data), "utf-8")
@@ -88,6 +95,8 @@ def test_bad_files_are_one_line(tmp_path: Path) -> None:
         with pytest.raises(SourceError, match=name) as caught:
             read_contexts(tmp_path / name)
         assert "\n" not in str(caught.value)
+    (tmp_path / "marked.json").write_bytes(b"\xef\xbb\xbf" + json.dumps([context()]).encode())
+    assert len(read_contexts(tmp_path / "marked.json")) == 1, "a byte order mark, as some editors write"
     with pytest.raises(SourceError, match="no such file"):
         read_contexts(tmp_path / "none.json")
     with pytest.raises(SourceError, match="is a folder"):
@@ -192,7 +201,7 @@ def test_labels_give_the_answers_of_every_kind(tmp_path: Path) -> None:
 
 def test_order_of_operands_is_told_by_the_order_of_reading(tmp_path: Path) -> None:
     data = context()
-    old_first = data["questions"][3] | {"answer": -200, "derivation": "1,000 - 1,200"}
+    old_first = data["questions"][3] | {"uid": "old-first", "answer": -200, "derivation": "1,000 - 1,200"}
     data["questions"] = [data["questions"][3], old_first]
     (tmp_path / "dev.json").write_text(json.dumps([data]), "utf-8")
     new, old = examples_of(read_contexts(tmp_path / "dev.json"))

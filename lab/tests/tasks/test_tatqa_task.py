@@ -316,6 +316,8 @@ def test_bad_settings_are_one_line(folder: Path, tmp_path: Path) -> None:
         with pytest.raises((BadInput, ConfigError), match=said) as caught:
             compared(encoding, **options)
         assert "\n" not in str(caught.value)
+    with pytest.raises(ConfigError, match=r"^tatqa config: 'source' is missing, and has no default$"):
+        TatqaTrial.from_dict({"folds": 2})
 
 
 def test_an_interrupted_cross_validation_goes_on(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -99,6 +99,8 @@ def inner_view(model: NumberModel, text: str, second: str | Sequence[str] | None
         batch = model.processor([[text]], cells, is_split_into_words=True, **options)
     texts = [[text], [second] if isinstance(second, str) else list(second or ())]
     units = _units(model, batch, texts, split=not (second is None or isinstance(second, str)))
+    if not units:
+        raise BadInput(f"no word and no number to show in {text[:60]!r}: give a text")
     fields = {key: value.to(model.device) for key, value in batch.items() if key != "offset_mapping"}
     with evaluating(model), _eager(model) as weighed:
         output: Any = model(**fields, return_loss=False, output_hidden_states=True, output_attentions=weighed)

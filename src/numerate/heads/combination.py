@@ -102,9 +102,7 @@ class CombinationDistribution(NumberDistribution):
         """`log_mass` of each of C candidates for each row: (N, C)."""
         return self._mixed(lambda member: member.mass_scores(candidates))
 
-    @torch.no_grad()
-    def rank(self, candidates: NumberTable, k: int) -> tuple[Tensor, Tensor]:
-        """The k most probable of C candidates for each row: (N, k) log-probabilities and (N, k) indices."""
+    def _rank(self, candidates: NumberTable, k: int) -> tuple[Tensor, Tensor]:
         # All candidates at once and a few rows at a time, because members share work between candidates.
         step = max(1, _CHUNK // max(1, len(candidates) * len(self.members)))
         parts = [self[start : start + step] for start in range(0, len(self), step)] or [self]

@@ -65,9 +65,7 @@ class DigitDistribution(StringDistribution):
         """`log_prob` of each of C candidates for each row: (N, C); shared prefixes are scored once."""
         return Trie.of(strings_of(candidates)).scores(self.decoder, self.hidden)
 
-    @torch.no_grad()
-    def rank(self, candidates: NumberTable, k: int) -> tuple[Tensor, Tensor]:
-        """The k most probable of C candidates for each row: (N, k) log-probabilities and (N, k) indices."""
+    def _rank(self, candidates: NumberTable, k: int) -> tuple[Tensor, Tensor]:
         return Trie.of(strings_of(candidates)).best(self.decoder, self.hidden, k)
 
     def draw(self, count: int, generator: torch.Generator | None = None) -> Tensor:

@@ -333,8 +333,16 @@ class NumberDistribution(ABC):
         return self[row], candidates[torch.arange(len(candidates), device=self.device).repeat(len(self))]
 
     @torch.no_grad()
-    def rank(self, candidates: NumberTable, k: int) -> tuple[Tensor, Tensor]:
+    def rank(self, candidates: Numbers, k: int) -> tuple[Tensor, Tensor]:
         """The k most probable of C candidates for each row: (N, k) log-probabilities and (N, k) indices."""
+        if k < 1:
+            raise DistributionError(f"k must be at least 1, got {k}")
+        # Each row is asked for all candidates, so that a unit can be taken off them only if it is that of all rows.
+        contexts = self.contexts if len({each.power for each in self.contexts or ()}) == 1 else None
+        return self._rank(table_of(candidates, contexts).flat().to(self.device), k)
+
+    def _rank(self, candidates: NumberTable, k: int) -> tuple[Tensor, Tensor]:
+        """`rank` of a flat table."""
         step = max(1, _CHUNK // max(1, len(self)))
         best = torch.empty(len(self), 0, dtype=torch.float64, device=self.device)
         where = torch.empty(len(self), 0, dtype=torch.int64, device=self.device)

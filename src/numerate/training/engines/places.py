@@ -82,18 +82,22 @@ def inside(folder: str, name: str) -> str:
     """The place of a file in a folder, which may be remote.
 
     Example:
-        >>> inside("s3://bucket/out/", "a.jsonl"), inside("out", "a.jsonl")
-        ('s3://bucket/out/a.jsonl', 'out/a.jsonl')
+        >>> inside("s3://bucket/out/", "a.jsonl"), inside("memory://", "a.jsonl"), inside("out", "a.jsonl")
+        ('s3://bucket/out/a.jsonl', 'memory://a.jsonl', 'out/a.jsonl')
     """
-    return f"{folder.rstrip('/')}/{name}" if is_remote(folder) else str(Path(folder) / name)
+    if not is_remote(folder):
+        return str(Path(folder) / name)
+    return f"{folder if folder.endswith('://') else folder.rstrip('/') + '/'}{name}"
 
 
 def is_folder(path: str) -> bool:
     """Whether a path is a folder, or the beginning of the names of remote files.
 
     Raises:
-        PlaceError: The place does not answer, or refuses.
+        PlaceError: The place does not answer, or refuses, or the path is empty.
     """
+    if not path:  # of an unset variable of a shell: `Path("")` would be the current folder
+        raise PlaceError("'': an empty path; give a file or a folder")
     if not is_remote(path):
         return path != "-" and Path(path).is_dir()
     if path.endswith("/"):
@@ -114,14 +118,12 @@ def files_below(folder: str) -> list[str]:
         kept = [str(path) for path in found if not any(_hidden(part) for part in path.relative_to(root).parts)]
     else:
         files, name = _file_system(folder)
-        protocol = folder.partition("://")[0]
         names = _asked(folder, lambda: sorted(files.find(name)))
+        # The addresses are those of the folder as it was given: a file system's own names lack the host of sftp://, or
+        # begin with a slash that file:// needs and memory:// does not.
         start = len(str(name).strip("/"))
-        kept = [
-            f"{protocol}://{each.lstrip('/') if protocol != 'memory' else each.removeprefix('/')}"
-            for each in names
-            if not any(map(_hidden, each.strip("/")[start:].split("/")))
-        ]
+        below = [each.strip("/")[start:].strip("/") for each in names]
+        kept = [inside(folder, each) for each in below if not any(map(_hidden, each.split("/")))]
         if not names and not _asked(folder, lambda: bool(files.exists(name))):
             raise PlaceError(f"{folder}: no such folder or bucket")
     if not kept:

@@ -8,16 +8,20 @@ import math
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numerate.training.sources import SourceError
 from numerate.training.text_files import parsed_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 __all__ = ["ANSWER_TYPES", "SCALES", "SOURCES", "Context", "Question", "read_contexts"]
 
 ANSWER_TYPES = ("span", "multi-span", "arithmetic", "count")
 SOURCES = ("table", "text", "table-text")
 SCALES = ("", "thousand", "million", "billion", "percent")
+_JSON = {dict: "an object", list: "a list", str: "a text", int: "a whole number"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +85,7 @@ def _read(path: str, size: int, changed: int) -> tuple[Context, ...]:
     del size, changed
     try:
         data = Path(path).read_bytes()
-        text = (gzip.decompress(data) if path.endswith(".gz") else data).decode("utf-8")
+        text = (gzip.decompress(data) if path.endswith(".gz") else data).decode("utf-8-sig")
     except (OSError, EOFError, zlib.error) as error:  # a broken archive is an OSError, too
         raise SourceError(f"{path}: cannot be read: {error}") from None
     except UnicodeDecodeError as error:
@@ -90,7 +94,20 @@ def _read(path: str, size: int, changed: int) -> tuple[Context, ...]:
     if not isinstance(found, list) or not found:
         what = "an empty list" if found == [] else type(found).__name__
         raise SourceError(f"{path}: expected a list of contexts, got {what}; give a file of TAT-QA")
-    return tuple(_context(one, f"{path}: context {number}") for number, one in enumerate(found, 1))
+    contexts = tuple(_context(one, f"{path}: context {number}") for number, one in enumerate(found, 1))
+    _check_uids(contexts, path)
+    return contexts
+
+
+def _check_uids(contexts: Iterable[Context], path: str) -> None:
+    """Refuses a uid that two questions have: predictions are exported by uid, and one of them would be lost."""
+    seen: dict[str, int] = {}
+    for number, context in enumerate(contexts, 1):
+        for question in context.questions:
+            if question.uid in seen:
+                where = f"contexts {seen[question.uid]} and {number}"
+                raise SourceError(f"{path}: two questions have the uid {question.uid!r}, in {where}; give each its own")
+            seen[question.uid] = number
 
 
 def _context(given: Any, where: str) -> Context:
@@ -154,7 +171,7 @@ def _field(given: Any, name: str, kind: type, where: str) -> Any:
         has = ", ".join(map(repr, given)) if isinstance(given, dict) else type(given).__name__
         raise SourceError(f"{where}: {name!r} is missing; it has {has[:200]}")
     if not isinstance(given[name], kind) or isinstance(given[name], bool):
-        raise SourceError(f"{where}: {name!r} must be a {kind.__name__}, got {str(given[name])[:60]!r}")
+        raise SourceError(f"{where}: {name!r} must be {_JSON[kind]}, got {str(given[name])[:60]!r}")
     return given[name]
 
 

@@ -110,10 +110,8 @@ def read_rows(path: str | Path, *, most: int | None = None) -> CardRows:
     width, count, title = 0, 0, title_of(path)
     for batch in batches(path):
         lines = [(number, line) for number, line in batch.decoded() if line]
-        rows = list(csv.reader([line for _, line in lines]))
+        rows = _cells(lines, title)
         numbers = [number for number, _ in lines]
-        if len(rows) != len(lines):
-            raise SourceError(f"{title}:{numbers[0]}: a quoted cell goes on in the next line; write a row in each line")
         if places is None and rows:
             places, width = _places(rows[0], f"{title}:{numbers[0]}"), len(rows[0])
             rows, numbers = rows[1:], numbers[1:]
@@ -135,6 +133,24 @@ def read_rows(path: str | Path, *, most: int | None = None) -> CardRows:
         raise SourceError(f"{title}: there is a header and no row; give a file with transactions")
     arrays = {name: np.concatenate([part.pop(name) for part in parts]) for name in _ARRAYS}  # freed column by column
     return CardRows(**arrays, names={name: tuple(table) for name, table in codes.items()}).by_user()
+
+
+def _cells(lines: Sequence[tuple[int, str]], title: str) -> list[list[str]]:
+    """The cells of numbered lines, a row in each."""
+    try:
+        rows = list(csv.reader([line for _, line in lines]))
+    except csv.Error:
+        rows = []
+    if len(rows) == len(lines):
+        return rows
+    for number, line in lines:  # which of them is it?
+        try:
+            found = list(csv.reader([line, ""]))  # an open quote would take the next line
+        except csv.Error as error:
+            raise SourceError(f"{title}:{number}: not a row of CSV: {error}; correct the row") from None
+        if len(found) != 2:
+            raise SourceError(f"{title}:{number}: a quoted cell goes on in the next line; write a row in each line")
+    raise SourceError(f"{title}:{lines[0][0]}: not rows of CSV; write a row in each line")
 
 
 def _places(header: Sequence[str], where: str) -> list[int]:

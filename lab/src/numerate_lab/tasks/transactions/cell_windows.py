@@ -170,8 +170,10 @@ def split_windows(
     found = dict(zip(SPLITS, parts, strict=True))
     empty = [name for name, part in found.items() if not len(part)]
     if empty:
-        what = f"{len(starts)} windows of {length} rows of {len(first)} users"
-        more = "give more users, or split='random'" if by == "user" else "give more rows"
+        what = f"{len(starts)} windows of {length} rows of one user each (users: {len(first)})"
+        more = "give more users, or split='random'" if by == "user" and len(starts) >= len(parts) else "give more rows"
+        if not len(starts):
+            more = f"give users with at least {length} rows"
         raise ConfigError(f"split={by!r} leaves no window for {empty[0]} among {what}: {more}")
     trained = np.zeros(len(user) + 1, dtype=np.int64)
     trained[1:][(found["train"][:, None] + np.arange(length)).ravel()] = 1

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from numerate.config import ConfigError
 from numerate.objectives.cell_masking import mask_cells
 from numerate.training.guard import NonFiniteError
 from numerate_lab.tasks.finetuning.recorded_steps import RecordedSteps
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from numerate_lab.tasks.transactions.cell_windows import CellWindows
     from numerate_lab.tasks.transactions.number_cells import NumberCells
 
-__all__ = ["DeviceWindows", "fraud_scores", "pretrain", "train_fraud_head"]
+__all__ = ["DeviceWindows", "check_fraud", "fraud_scores", "pretrain", "train_fraud_head"]
 
 _FEATURE_BYTES = 8 << 30
 """Features of more bytes are not kept, but computed anew for each batch."""
@@ -129,6 +130,17 @@ def _features(model: NumberCells, data: DeviceWindows, split: str, bf16: bool) -
     return lambda chosen: kept[chosen]
 
 
+def check_fraud(windows: CellWindows) -> None:
+    """Checks that there is fraud to learn from, before anything is trained.
+
+    Raises:
+        ConfigError: There is none.
+    """
+    labels = windows.labels("train")
+    if not labels.any():
+        raise ConfigError(f"no fraudulent window among {len(labels)} of training: give more rows")
+
+
 def train_fraud_head(model: NumberCells, data: DeviceWindows, config: Any, log: Log | None = None) -> Figures:
     """Trains the fraud head on frozen features; the epoch with the best F1 on dev is kept, and its threshold.
 
@@ -138,8 +150,6 @@ def train_fraud_head(model: NumberCells, data: DeviceWindows, config: Any, log: 
     torch.manual_seed(config.seed)  # the same head for all encodings, whatever was drawn before
     model.fraud = head = type(model.fraud)(model.backbone.config.row_size).to(data.device)
     fraud = {split: data.windows.labels(split) for split in ("train", "dev")}
-    if not fraud["train"].any():
-        raise ValueError(f"no fraudulent window among {len(fraud['train'])} of training: give more rows")
     train, dev = (_features(model, data, split, config.bf16) for split in ("train", "dev"))
     draws = np.random.default_rng(config.seed)
     honest, stolen = np.flatnonzero(~fraud["train"]), np.flatnonzero(fraud["train"])

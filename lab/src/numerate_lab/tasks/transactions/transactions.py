@@ -38,6 +38,7 @@ from numerate_lab.tasks.transactions.fraud_scores import best_threshold, f1_diff
 from numerate_lab.tasks.transactions.number_cells import NumberCells, NumberCellsConfig
 from numerate_lab.tasks.transactions.transaction_training import (
     DeviceWindows,
+    check_fraud,
     fraud_scores,
     pretrain,
     train_fraud_head,
@@ -290,6 +291,7 @@ class Transactions(Task):
 
     def train(self, model: NumberCells, log: Log | None = None) -> Figures:  # type: ignore[override]
         """Pre-trains the model, then trains its fraud head on frozen features."""
+        check_fraud(self.windows)
         data = self.data()
         model.to(data.device)
         found = pretrain(model, data, self.config, log) | train_fraud_head(model, data, self.config, log)
