@@ -10,7 +10,7 @@ from torch import Tensor
 
 from numerate.config import Config
 from numerate.embedders.base import Embedder, NumberTable, as_bits, finite_values
-from numerate.embedders.option_checks import check_option
+from numerate.embedders.option_checks import check_option, check_positive, check_within
 from numerate.processing.number_table import float_values
 from numerate.registry import embedders
 
@@ -35,8 +35,8 @@ class RanksConfig(Config):
 
     def __post_init__(self) -> None:
         check_option(self.knots >= 2, self, "knots must be at least 2", "knots")
-        check_option(0 <= self.power <= 1, self, "power must lie in 0 to 1", "power")
-        check_option(self.gain > 0, self, "gain must be positive", "gain")
+        check_within(self, "power", 0, 1)
+        check_positive(self, "gain")
 
 
 @embedders.register("ranks")
