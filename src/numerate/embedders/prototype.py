@@ -15,9 +15,33 @@ from numerate.embedders.option_checks import check_dim, check_option, check_posi
 from numerate.processing.number_table import float_values
 from numerate.registry import embedders
 
-__all__ = ["PrototypeConfig", "PrototypeEmbedder"]
+__all__ = ["PrototypeConfig", "PrototypeEmbedder", "mantissas_and_exponents", "power_bits"]
 
 _FIRST_POWER = -323
+
+
+def power_bits() -> Tensor:
+    """Bit patterns of the powers of ten of float64, for `mantissas_and_exponents`: (632,) int64."""
+    # A table, because 10 ** e on an accelerator may be wrong in the last place.
+    powers = [math.ldexp(1.0, -1074)] + [float(f"1e{e}") for e in range(_FIRST_POWER + 1, 309)]
+    return as_bits(torch.tensor(powers, dtype=torch.float64))
+
+
+def mantissas_and_exponents(numbers: NumberTable, powers: Tensor) -> tuple[Tensor, Tensor]:
+    """Mantissas (N,) float64, 1 <= |m| < 10 or 0 (±10 for infinities), and exponents of ten (N,) int64.
+
+    Example:
+        >>> mantissas, exponents = mantissas_and_exponents(NumberTable.of_values([-250.0, 0.001, 0]), power_bits())
+        >>> mantissas.tolist(), exponents.tolist()
+        ([-2.5, 1.0, 0.0], [2, -3, 0])
+    """
+    values, flags = finite_values(numbers)
+    # The largest power of ten that is not above |x|.
+    place = (torch.bucketize(size_bits(numbers.bits), powers, right=True) - 1).clamp_min(0)
+    zero = values == 0
+    mantissas = (values / float_values(powers)[place]).masked_fill(zero, 0.0).clamp(-10, 10)
+    mantissas = torch.where(flags[:, 1:].any(-1), values.sign() * 10, mantissas)
+    return mantissas, (place + _FIRST_POWER).masked_fill(zero, 0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,25 +90,16 @@ class PrototypeEmbedder(Embedder):
         self.n_prototypes = dim - dim // 4
         self.exponents = nn.Embedding(self.high - self.low + 4, dim // 4)
         nn.init.normal_(self.exponents.weight, std=INITIAL_STD)
-        # A table, because 10 ** e on an accelerator may be wrong in the last place.
-        powers = [math.ldexp(1.0, -1074)] + [float(f"1e{e}") for e in range(_FIRST_POWER + 1, 309)]
-        self.register_buffer("power_bits", as_bits(torch.tensor(powers, dtype=torch.float64)), persistent=False)
+        self.register_buffer("power_bits", power_bits(), persistent=False)
 
     def split(self, numbers: NumberTable) -> tuple[Tensor, Tensor]:
-        """Mantissas (N,) float64, 1 <= |m| < 10 or 0, and exponents (N,) int64."""
-        values, _ = finite_values(numbers)
-        powers = float_values(self.power_bits)
-        # The largest power of ten that is not above |x|.
-        place = (torch.bucketize(size_bits(numbers.bits), self.power_bits, right=True) - 1).clamp_min(0)
-        zero = values == 0
-        mantissas = (values / powers[place]).masked_fill(zero, 0.0)
-        return mantissas.clamp(-10, 10), (place + _FIRST_POWER).masked_fill(zero, 0)
+        """Mantissas (N,) float64, 1 <= |m| < 10 or 0 (±10 for infinities), and exponents (N,) int64."""
+        return mantissas_and_exponents(numbers, self.power_bits)
 
     def forward(self, numbers: NumberTable) -> Tensor:
         """Embeds a flat table of N numbers: (N, dim)."""
         values = numbers.values()
         mantissas, exponents = self.split(numbers)
-        mantissas = torch.where(values.isinf(), values.sign() * 10, mantissas)
         prototypes = torch.linspace(-10, 10, self.n_prototypes, dtype=torch.float64, device=values.device)
         bells = torch.exp(-(((mantissas[:, None] - prototypes) / self.sigma) ** 2))
         rows = (exponents.clamp(self.low - 1, self.high + 1) - self.low + 1).masked_fill(
