@@ -29,7 +29,7 @@ _REST = regex(
 _SEVERAL = regex(
     r"more than one|multiple|several|both|overlap\w*|at least one|all that apply|not add|as many as|each could"
     r"|of (?:these|them|those)\b|of the (?:remaining|rest)|\b(?:rose|fell|grew|increase\w*|decrease\w*|compared|than|up"
-    r"|down|growth|from|discount|off|interest|margin|confidence|ci)\b"
+    r"|down|growth|from (?=\d)|discount|off|interest|margin|confidence|ci)\b"
 )
 _OF = regex(r"^ (?:(?:out )?of|in|among) (?:the |all |our |its |their |these |those |a total of )?(?:[a-z]+ )?$")
 _WHOLE = regex(
