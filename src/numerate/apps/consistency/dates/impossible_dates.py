@@ -191,8 +191,9 @@ def _named(text: str, match: re.Match[str]) -> str | None:
         before, is_day_first = text[: match.start()], groups.get("d1") is not None
         if _COUNTS.match(text, match.end()) and not (is_day_first and _SURE_DATE.search(before)):
             return None
+        written = text[match.start() : match.end() + 1]
         if not is_day_first and (
-            (_IN_MONTH.search(before) and text[match.end() : match.end() + 1] == " ")
+            (_IN_MONTH.search(before) and (written[-1] == " " or "-" in written))
             or len(_MONTH_FIRST.findall(text)) > MOST_MONTHS
         ):
             return None

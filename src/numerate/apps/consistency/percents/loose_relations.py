@@ -55,6 +55,7 @@ _COMPARED = regex(
 )
 _FEWER = regex(r" (?:fewer|less|lower|cheaper|smaller|shorter|lighter|more|higher|larger|longer|heavier|dearer)\b")
 
+_WAY = regex(r"(?: [a-z]+){0,3}? to ")
 _LARGER_WHOLE = regex(r" of (?:the |all )?(?:national|world|global|country|state|county)\b")
 """A whole that the sentence does not count: `3,300 pairs, or 41 % of the national total`."""
 
@@ -116,7 +117,9 @@ def loose_percent(sentence: Sentence) -> Iterator[Finding]:
     changed = _CHANGED.search(sentence.skeleton) is not None or is_change(sentence, p)
     named = ("up", "down") if changed or "share" not in readings else ("share",)
     near = min((readings[name] for name in named), key=lambda real: abs(math.log(max(real, 1e-9) / abs(p.value))))
-    if not 0.55 < abs(p.value) / max(near, 1e-9) < 1.8 or p.value > 1.5:
+    is_way = changed and _WAY.fullmatch(sentence.between(a, b)) and sentence.beside(a)[0].endswith("from ")
+    most = 5.0 if is_way else 1.8
+    if not 1 / most < abs(p.value) / max(near, 1e-9) < most or p.value > 1.5:
         return
     message = (
         f"From {a.text} to {b.text} is {written_like(p, near)}, not {p.text}."

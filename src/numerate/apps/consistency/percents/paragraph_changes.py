@@ -32,6 +32,8 @@ _DOWN = (
 _WORD = regex(rf"\b(?:(?P<up>{_UP})|(?P<down>{_DOWN}))\b")
 _BEHIND = regex(r"^ (?:(?P<up>more|higher|above|dearer)|(?P<down>less|fewer|lower|below|cheaper))\b")
 _MORE = regex(r"\b(?:more|higher|above|less|fewer|lower|below)\b")
+_THAN = regex(r" (?:more|higher|less|fewer|lower|larger|smaller|above|below|over|under)(?: than)? (?:the |its )?[$€£]?")
+"""Between a percentage and its base: `24 % more than the €25 million of last year`."""
 _POINTS = regex(r"^[ -](?:percentage[ -])?points?\b|^ (?:basis points|bps?)\b|^ ?pp\b|^ p\.p\.")
 _BASIS = regex(r"^ (?:basis points|bps?)\b")
 _THEN_NOW = regex(
@@ -129,7 +131,7 @@ def _percents(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Findin
             if each.group in ("plain", "money", "unit")
             and each.value > 0
             and not _is_year(each)
-            and each.hedge not in ("over", "under")
+            and (each.hedge not in ("over", "under") or _THAN.fullmatch(paragraph.between(p, each)))
             and abs(paragraph.place(each) - here) <= 1
         ]
         pairs = [

@@ -45,7 +45,8 @@ _STRONG = regex(
     r"|\b(?:rate|share|proportion|percentage|turnout|majority|quota) (?:of|was|is|came to)(?: just| only)?) $"
 )
 _KNOWN_RATE = regex(
-    r"\b(?:response|pass|success|participation|return|completion|turnout|attendance|acceptance|approval|majority|share)\b"
+    r"\b(?:response|pass|success|participation|return|completion|turnout|attendance|acceptance|approval|majority"
+    r"|share)\b"
 )
 _RATE = regex(r"\b([a-z]{4})[a-z]* (?:rate|quota|percentage|proportion)\b")
 _OF_ALL = regex(r"^(?:out )?(?:of|among) (?:the |all |our |its |these |those |all the )?$")

@@ -28,15 +28,18 @@ MOST = 1.35
 """Shares that add up to more are hardly those of one whole, unless a word such as `the rest` says so."""
 _P = one(PERCENT)
 _SLOT = regex(_P)
-_GAP = regex(
-    rf"[^{PERCENT}{UNIT}{MONEY}.;:]{{0,60}}?(?:,|,? and|,? or|;|\)) ?[^{PERCENT}{UNIT}{MONEY}.;:]{{0,40}}"
-)
+_GAP = regex(rf"[^{PERCENT}{UNIT}{MONEY}.;:]{{0,60}}?(?:,|,? and|,? or|;|\)) ?[^{PERCENT}{UNIT}{MONEY}.;:]{{0,40}}")
 _SEPARATOR = regex(r"\)?(?:, (?:and|or|plus|with)\b|,| and\b| or\b| plus\b|;|\)) ?")
-_LABEL_END = regex(r"[.,;:()–—]|$| (?:which|while|who|with|aged|and|in (?:the |that |this )?[\ue004\ue005]|according|but)\b")
-_PREPOSITION = regex(r"\b(?:of|from|to|for|in|on|by|with|at|as|among|between|during|per|through|via|go(?:es)?|went|c[ao]mes?)\b")
+_LABEL_END = regex(
+    r"[.,;:()–—]|$| (?:which|while|who|with|aged|and|in (?:the |that |this )?[\ue004\ue005]|according|but)\b"
+)
+_PREPOSITION = regex(
+    r"\b(?:of|from|to|for|in|on|by|with|at|as|among|between|during|per|through|via|go(?:es)?|went|c[ao]mes?)\b"
+)
 _FILLERS = regex(r"(?:(?:and|or|the|another|some|other|rest|remaining|final|last|about|roughly) ?)*")
 _OVERLAP = regex(
-    r"\b(?:own(?:s|ed)?(?! by)|suffer\w*|report\w*|mention\w*|use[ds]?|using|watch\w*|listen\w*|play\w*|liked?|know|knew"
+    r"\b(?:own(?:s|ed)?(?! by)|suffer\w*|report\w*|mention\w*|use[ds]?|using|watch\w*|listen\w*|play\w*|liked?"
+    r"|know|knew"
     r"|tried|visit\w*|bought|reads?|lik(?:e|ed)|ha(?:d|ve) (?:an?|used|been|seen)|complain\w*|experienc\w*|felt)\b"
 )
 """Verbs of which one person may do several: `44% owned a dog, 37% a cat and 29% a bird`."""
@@ -52,7 +55,8 @@ _VOTE = regex(r"\b(?:votes?|ballots?|run-?off|polled|election|shareholding|custo
 _WHOLE = regex(
     r"\b(?:split|makeup|make-up|made (?:up )?of|mak(?:e|es|ing) up|represent\w*|constitut\w*|unsure|not sure"
     r"|yes\b.*\bno|consist\w*|contain\w*|compos\w*|divided|mix\b|ownership|owned by|voted|vote |votes|undecided"
-    r"|no opinion|abstain|don't know|did not know|disagree\w*|c[ao]mes? from|breakdown|holds|invest(?:s|ed)|funding|funded|market share"
+    r"|no opinion|abstain|don't know|did not know|disagree\w*|c[ao]mes? from|breakdown|holds|leav(?:es|ing)"
+    r"|invest(?:s|ed)|funding|funded|market share"
     r"|religio\w*|ethnic\w*|by weight|by volume|land is|alloy|distribut\w*|allocat\w*|accounted for|accounts for"
     r"|apportion\w*|spent on|spends|chose|chosen|preferred|picked|voters|goes to|went to|portfolio|mixture|blend"
     r"|by (?:region|country|segment|sector|age|type|source|category|product|channel|gender|sex|division|state|party"

@@ -1,7 +1,8 @@
-"""Fractions in words that are too much for one whole: `half goes to A, one third to B and the remaining quarter to C`."""
+"""Fractions in words that are no whole: `half goes to A, one third to B and the remaining quarter to C`."""
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.sentences.patterns import regex
@@ -23,7 +24,8 @@ _CUE = regex(r"\b(?:half|thirds?|quarters?|fifths?|sixths?|eighths?|tenths?)\b",
 _FRACTION = regex(
     rf"\b(?P<rest>(?:remaining|other|final) )?(?:(?P<n>{'|'.join(_COUNTS)})[ -])?(?P<d>{'|'.join(_PARTS)})s?\b"
     r"(?! (?:an?|hours?|times?|years?|day|way|dozen|century|past|to (?:[a-z]+teen|[a-z]+ty|one|two|three|four|five|six"
-    r"|seven|eight|nine|ten|eleven|twelve|\d)|person|party|floor|place|edition|season|attempt|marathon|of (?:19|20)\d\d)\b|-)"
+    r"|seven|eight|nine|ten|eleven|twelve|\d)|person|party|floor|place|edition|season|attempt|marathon|of (?:19"
+    r"|20)\d\d)\b|-)"
 )
 _PERCENT = regex(r"(?P<p>\d{1,2}(?:\.\d+)?) ?(?:%|per ?cent\b)")
 _GAP = regex(r"[^.;:!?]{2,70}?(?:,|,? and|,? while|\)) ?[^.;:!?]{0,40}")
@@ -41,7 +43,7 @@ _OF = regex(r" of (?!(?:it|them|this|these|those|the (?:total|whole|rest))\b)")
 
 def may_have_fractions(text: str) -> bool:
     """Whether a text may have two fractions in words; a cheap look."""
-    return ("alf" in text or "hird" in text) and len(_CUE.findall(text)) > 1
+    return ("alf" in text or "hird" in text or "uarter" in text) and len(_CUE.findall(text)) > 1
 
 
 def fraction_findings(sentence: Sentence) -> Iterator[Finding]:
@@ -58,7 +60,7 @@ def fraction_findings(sentence: Sentence) -> Iterator[Finding]:
     found = [each for each in found if "p" in each.re.groupindex or each["n"] or each["d"] == "half" or each["rest"]]
     if not 2 <= len(found) <= 8 or len(_OF.findall(text, found[0].end() + 5)) > 1 or _APART.search(text):
         return
-    gaps = [text[one.end() : other.start()] for one, other in zip(found, found[1:], strict=False)]
+    gaps = [text[one.end() : other.start()] for one, other in itertools.pairwise(found)]
     if not all(map(_GAP.fullmatch, gaps)) or any(_OTHER.search(text[: each.start()]) for each in found):
         return
     values = [_value(each) for each in found]

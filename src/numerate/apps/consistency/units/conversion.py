@@ -31,7 +31,8 @@ __all__ = ["Conversion"]
 
 _LIST = rf"{one(UNIT)}(?: ?(?:–|-|—|to|by|x|×|and|or|,) ?{one(UNIT)}){{0,3}}"
 _HEDGE = (
-    r"(?:about |approximately |approx\.? |around |roughly |nearly |almost |some |just |over |under |only |a little |well "
+    r"(?:about |approximately |approx\.? |around |roughly |nearly |almost |some |just |over |under |only "
+    r"|a little |well "
     r"|an estimated |equal to |equivalent to |or |i\.e\.,? |c\. |~ ?|≈ ?|= ?)*"
 )
 _BRACKET = regex(
@@ -40,7 +41,8 @@ _BRACKET = regex(
 )
 _OR = regex(
     rf"(?P<one>{_LIST})(?:,? (?:or|i\.e\.,?|that is,?|that's|in other words,?|namely|equals|equal to|equivalent to"
-    r"|corresponding to|which (?:is|are|makes|equals|comes to|corresponds to|works out at|means)|making)| =| [–—-](?= (?:about"
+    r"|corresponding to|which (?:is|are|makes|equals|comes to|corresponds to|works out at|means)|making)| ="
+    r"| [–—-](?= (?:about"
     r"|approximately|roughly|around|nearly|some|or) )|, (?=about |approximately |roughly |around |nearly )|[ ,]*/)"
     rf" ?{_HEDGE}(?P<other>{_LIST})(?P<end>.?)"
 )
@@ -51,7 +53,8 @@ _MONEY = regex(
 )
 _EQUAL = regex(r"=|\bequal|\bequivalent|\bi\.e\.|\bthat is\b|\bwhich is\b")
 _LINK = regex(
-    r" or |=|/|(?:,| [–—-]) (?:about|approx|roughly|around|nearly|some)| (?:is|are|equals?|equivalent|corresponding|making"
+    r" or |=|/|(?:,| [–—-]) (?:about|approx|roughly|around|nearly|some)| (?:is|are|equals?|equivalent"
+    r"|corresponding|making"
     r"|namely|i\.e\.|which [a-z]+s|other words)|that['’]s"
 )
 _OPEN_LIST = regex(rf"{one(ANY)}[ -]?(?:–|—|-|to|by|x|×|and|or|,)[ -]?$")
@@ -74,11 +77,13 @@ class Conversion(Rule):
 
     title = "conversion"
     help = "A quantity is given in two units, and the two values do not agree."
-    least = 2
+    least = 1
     least_of_paragraph = 2
 
     def wants(self, tally: Tally, text: str) -> bool:
         """Two quantities with units, or two amounts of money."""
+        if tally.values < 2:
+            return tally.units > 0 and ":" in text
         return (
             tally.units > 1
             or tally.money > 1
@@ -115,6 +120,8 @@ class Conversion(Rule):
                 continue
             for match in pattern.finditer(skeleton):
                 left, right = sentence.within(match["one"]), sentence.within(match["other"])
+                if not is_bracket and "," in match["other"]:
+                    right = right[: len(left)]  # `9 miles / 14 km, 350 m of climbing`
                 # `one to three miles (1.6 to 4.8 km)`: a number before the list has no unit of its own.
                 if len(left) != len(right) or _OPEN_LIST.search(skeleton, 0, match.start()):
                     continue

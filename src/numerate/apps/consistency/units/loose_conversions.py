@@ -43,7 +43,8 @@ _SAME = regex(
 """Words right before the second quantity that leave no other reading."""
 _CLOCK = regex(
     r"(?<![\d:.,–-])(?P<time>\d{1,3}(?::\d{2}){1,2})(?: ?(?:h|hours|min|minutes))?(?: ?\(|,? (?:or|i\.e\.,?|that is,?"
-    r"|which (?:is|makes|equals)|in other words,?|equal to|equivalent to)| =) ?(?:exactly |about |some |roughly |just )*$"
+    r"|which (?:is|makes|equals)|in other words,?|equal to|equivalent to)| =) ?(?:exactly |about |some |roughly "
+    r"|just )*$"
 )
 _ENDED = regex(r" ?[).,;]|$")
 _CLOCK_UNITS = {"s": 1, "min": 60, "h": 3600}
@@ -126,9 +127,11 @@ def clock_conversions(sentence: Sentence) -> Iterator[Finding]:
         size = _CLOCK_UNITS.get(quantity.unit or "")
         before = sentence.text[: quantity.start - sentence.offset]
         match = _CLOCK.search(before) if size and len(quantity.numerals) == 1 else None
-        if match is None or not _ENDED.match(sentence.text, quantity.end - sentence.offset):
+        if match is None:
             continue
         parts = [float(each) for each in match["time"].split(":")]
+        if len(parts) == 2 and not _ENDED.match(sentence.text, quantity.end - sentence.offset):
+            continue  # `at 14:30, or 25 minutes before noon`
         # Two parts are minutes and seconds, or hours and minutes.
         scales = ((3600, 60, 1),) if len(parts) == 3 else ((60, 1), (3600, 60))
         reals = [sum(a * b for a, b in zip(parts, scale, strict=True)) / size for scale in scales]
