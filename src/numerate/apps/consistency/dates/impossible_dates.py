@@ -54,7 +54,9 @@ _MONTH_FIRST = regex(rf"\b{MONTH} \d{{1,3}}(?![\d,.:]\d|\d|st|nd|rd|th)")
 MOST_MONTHS = 2
 """A sentence with more months that each have a number behind them lists counts: `April 28, May 31, June 31`."""
 _CLOCK = regex(
-    r"\b(?:at|until|till|from|by|around|before|after)( \d{1,2}):(\d{2})(?![\d:]|\.\d)(\s?[ap]\.?m\b)?", re.IGNORECASE
+    r"\b(?:at|until|till|from|by|around|before|after|(?<=:\d\d )(?:to|and))( \d{1,2}):(\d{2})"
+    r"(?![\d:]|\.\d)(\s?[ap]\.?m\b)?",
+    re.IGNORECASE,
 )
 _ANY_CLOCK = regex(r"(?<![\d:.-])( ?\d{1,2}):(\d{2})(?![\d:]|\.\d)(\s?[ap]\.?m\b)?", re.IGNORECASE)
 _MINUTES = regex(r":\d\d")
@@ -80,7 +82,11 @@ _COUNTS = regex(
 _SURE_DATE = regex(r"\b(?:on|until|till|by|before|since|dated|due)(?: the)?\s*$", re.IGNORECASE)
 _IN_MONTH = regex(r"\b(?:in|last|this|next|of|for|during|early|late|mid)\s*$", re.IGNORECASE)
 """Before `June 31`, a number that counts may follow: `in June 31 of them closed`."""
-_JULIAN = regex(r"\b(?:Julian|[Oo]ld [Ss]tyle|O\.S\.)")
+_OTHER_CALENDAR = regex(
+    r"\b(?:Julian|[Oo]ld [Ss]tyle|O\.S\.|(?:not|n['’]t|never) exist\w*|no such|non-?existent|fictitious"
+    r"|imaginary|hoax|bug)"
+)
+"""Also words by which a text says itself that there is no such day."""
 
 
 @rules.register("date")
@@ -94,7 +100,7 @@ class ImpossibleDate(Rule):
     def wants(self, tally: Tally, text: str) -> bool:
         """A late day of a month, a weekday, a numeric date or a time of the day."""
         return (
-            (tally.late and tally.times > 0)
+            (tally.late and (tally.times > 0 or (tally.values > 2 and _LAST_DAY.search(text) is not None)))
             or ":" in text
             or (tally.times > 0 and "day" in text)
             or (tally.times + tally.values > 2 and _NUMERIC.search(text) is not None)
@@ -104,7 +110,7 @@ class ImpossibleDate(Rule):
         """Looks at dates with a month's name, ISO and slashed dates, and times after `at` and the like."""
         text = sentence.text
         # The reader sees dates wherever a month stands beside a number.
-        is_dated = any(each.kind == "date" for each in sentence.numerals)
+        is_dated = sentence.tally.dates > 0 or _LAST_DAY.search(text) is not None
         if is_dated and any(28 < each.value < 100 for each in sentence.numerals):
             for pattern in (DATE, _HIGH_DAY, _LAST_DAY):
                 for match in pattern.finditer(text):
@@ -189,6 +195,8 @@ def _named(text: str, match: re.Match[str]) -> str | None:
         return None  # a year: `from Feb 92 to Feb 99`
     if not has_year:
         before, is_day_first = text[: match.start()], groups.get("d1") is not None
+        if before.endswith((" a ", " no ")) or _OTHER_CALENDAR.search(text):
+            return None
         if _COUNTS.match(text, match.end()) and not (is_day_first and _SURE_DATE.search(before)):
             return None
         written = text[match.start() : match.end() + 1]
@@ -197,7 +205,7 @@ def _named(text: str, match: re.Match[str]) -> str | None:
             or len(_MONTH_FIRST.findall(text)) > MOST_MONTHS
         ):
             return None
-    elif int(next(groups[key] for key in ("y1", "y2", "y4") if groups.get(key))) < 1600 or _JULIAN.search(text):
+    elif int(next(groups[key] for key in ("y1", "y2", "y4") if groups.get(key))) < 1600 or _OTHER_CALENDAR.search(text):
         return None  # other calendars
     return reason
 

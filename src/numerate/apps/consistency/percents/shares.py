@@ -28,22 +28,23 @@ MOST = 1.35
 """Shares that add up to more are hardly those of one whole, unless a word such as `the rest` says so."""
 _P = one(PERCENT)
 _SLOT = regex(_P)
-_GAP = regex(rf"[^{PERCENT}{UNIT}{MONEY}.;:]{{0,60}}?(?:,|,? and|,? or|;|\)) ?[^{PERCENT}{UNIT}{MONEY}.;:]{{0,40}}")
-_SEPARATOR = regex(r"\)?(?:, (?:and|or|plus|with)\b|,| and\b| or\b| plus\b|;|\)) ?")
+_GAP = regex(rf"[^{PERCENT}{UNIT}{MONEY}.;:]{{0,60}}?(?:,|,? and|,? or|\)) ?[^{PERCENT}{UNIT}{MONEY}.;:]{{0,40}}")
+_SEPARATOR = regex(r"\)?(?:, (?:and|or|plus|with)\b|,| and\b| or\b| plus\b|\)) ?")
 _LABEL_END = regex(
     r"[.,;:()–—]|$| (?:which|while|who|with|aged|and|in (?:the |that |this )?[\ue004\ue005]|according|but)\b"
 )
 _PREPOSITION = regex(
-    r"\b(?:of|from|to|for|in|on|by|with|at|as|among|between|during|per|through|via|go(?:es)?|went|c[ao]mes?)\b"
+    r"\b(?:of|from|to|for|in|on|off|by|with|at|as|among|between|during|per|through|via|go(?:es)?|went|c[ao]mes?)\b"
 )
-_FILLERS = regex(r"(?:(?:and|or|the|another|some|other|rest|remaining|final|last|about|roughly) ?)*")
+_FILLERS = regex(r"(?:(?:and|or|to|with|by|from|the|another|some|other|rest|remaining|final|last|about|roughly) ?)*")
 _OVERLAP = regex(
     r"\b(?:own(?:s|ed)?(?! by)|suffer\w*|report\w*|mention\w*|use[ds]?|using|watch\w*|listen\w*|play\w*|liked?"
     r"|know|knew"
-    r"|tried|visit\w*|bought|reads?|lik(?:e|ed)|ha(?:d|ve) (?:an?|used|been|seen)|complain\w*|experienc\w*|felt)\b"
+    r"|tried|visit\w*|bought|reads?|lik(?:e|ed)|ha(?:d|ve) (?:an?|used|been|seen)|complain\w*|experienc\w*|felt"
+    r"|ha[sd]|have)\b"
 )
 """Verbs of which one person may do several: `44% owned a dog, 37% a cat and 29% a bird`."""
-_OWN_WHOLES = frozenset(("of", "for", "in", "with", "at", "among", "between", "during", "per"))
+_OWN_WHOLES = frozenset(("of", "off", "for", "in", "with", "at", "among", "between", "during", "per"))
 """Prepositions before what each share of a list may be a share of: `44% for men, 38% for women`."""
 _REST_BEFORE = regex(r"\b(?:other|remaining|remainder|rest|balance|final|last)(?:,|:| of| is| was| being| \()* ?\(?$")
 _CLOSED = regex(
@@ -86,11 +87,17 @@ _SPLIT = regex(
     r"\b(?:split|divided|voted|vote|approved|passed|won|lost|led"
     rf"|defeated)\b[^.;\ue000-\uf8ff]{{0,30}}{_P} ?(?:to|–|-|against|versus|vs\.?) ?{_P}(?![a-z0-9])"
 )
+_MULTIPLE = regex(
+    r"\b(?:multiple|more than one|both|several|overlap\w*|any race|alone or|all that apply|as many as|respectively"
+    r"|not add)\b"
+)
+"""Words that say that parts overlap, wherever they stand."""
 _SEVERAL = regex(
-    r"\b(?:respectively|both|multiple|more than one|of which|whom|including|of these|compared|versus|vs|up from|rose"
-    r"|fell|grew|growth|gain\w*|declin\w*|drop\w*|climb\w*|return\w*|improv\w*|increase\w*|decrease\w*|while|whereas"
-    r"|but|each|accuracy|precision|recall|interest|speak\w*|efficien\w*|rate|literacy|named|mentioned|cited|twice"
-    r"|another|confidence|ci\b|at least|turnout|any race|alone or|higher|lower|than)\b|\([^)]*\(|between [\ue002]"
+    r"\b(?:of which|whom|including|of these|compared|versus|vs|up from|rose|fell|grew|growth|gain\w*|declin\w*|drop\w*"
+    r"|climb\w*|return\w*|improv\w*|increase\w*|decrease\w*|while|whereas|but|each|accuracy|precision|recall|interest"
+    r"|speak\w*|efficien\w*|rate|literacy|named|mentioned|cited|twice|another|confidence|ci\b|at least|turnout|higher"
+    r"|lower|than|off|discount\w*|pass marks?|daily|recommended)\b|in (?:the )?(?:spring|summer|autumn|winter"
+    r"|[\ue004\ue005])|\([^)]*\(|between [\ue002]"
 )
 
 
@@ -141,7 +148,10 @@ def _judged(sentence: Sentence, start: int, end: int) -> Iterator[Finding]:
     weights = [_weight(sentence, part) for part in parts]
     whole = sum(weight * part.value for weight, part in zip(weights, parts, strict=True))
     slack = sum(part.half + (0.02 if part.hedge else 0.0) for part in parts) + 0.004
-    if abs(whole - 1) <= slack or max(part.value for part in parts) >= 1 or _SEVERAL.search(_EACH.sub(" ", skeleton)):
+    if abs(whole - 1) <= slack or max(part.value for part in parts) >= 1 or _MULTIPLE.search(skeleton):
+        return
+    clause = skeleton[max(skeleton.rfind(mark, 0, start) for mark in ":;") + 1 : end] + skeleton[end:].partition(";")[0]
+    if _SEVERAL.search(_EACH.sub(" ", clause)):
         return
     is_rest = _REST.search(skeleton, start) is not None or (
         len(parts) > 1 and _REST_BEFORE.search(sentence.between(parts[-2], parts[-1])) is not None
@@ -158,7 +168,7 @@ def _judged(sentence: Sentence, start: int, end: int) -> Iterator[Finding]:
         or (len(parts) == 2 and _are_opposed(skeleton, words))
     ):
         return
-    if whole > (2.0 if is_rest or is_closed else MOST) or (";" in words and not is_rest):
+    if whole > (2.0 if is_rest or is_closed else MOST):
         return
     if len(_OF_WHAT.findall(words)) > 1:
         return  # each is a share of something else
@@ -195,7 +205,7 @@ def _are_parallel(skeleton: str, start: int, end: int) -> bool:
     labels, leads = [], []
     for match, stop in zip(slots, stops, strict=True):
         label, *behind = _SEPARATOR.split(skeleton[match.end() : stop], maxsplit=1)
-        labels.append(label.strip())
+        labels.append(" ".join(label.split()[: 7 if stop < end else 4]))  # nobody knows where the last name ends
         leads.append(behind[0].strip() if behind else "")
     if any(char >= "\ue000" for char in "".join(labels)) or any(len(label.split()) > 6 for label in labels):
         return False

@@ -58,7 +58,7 @@ def fraction_findings(sentence: Sentence) -> Iterator[Finding]:
     text = sentence.text.lower()
     found = sorted((*_FRACTION.finditer(text), *_PERCENT.finditer(text)), key=lambda match: match.start())
     found = [each for each in found if "p" in each.re.groupindex or each["n"] or each["d"] == "half" or each["rest"]]
-    if not 2 <= len(found) <= 8 or len(_OF.findall(text, found[0].end() + 5)) > 1 or _APART.search(text):
+    if not 2 <= len(found) <= 8 or len(_OF.findall(text, found[0].end())) > 1 or _APART.search(text):
         return
     gaps = [text[one.end() : other.start()] for one, other in itertools.pairwise(found)]
     if not all(map(_GAP.fullmatch, gaps)) or any(_OTHER.search(text[: each.start()]) for each in found):
@@ -67,9 +67,9 @@ def fraction_findings(sentence: Sentence) -> Iterator[Finding]:
     last, whole = found[-1], sum(values)
     is_rest = "d" in last.re.groupindex and last["rest"] is not None
     slack = 0.004 + 0.01 * sum("p" in each.re.groupindex for each in found)
-    if abs(whole - 1) <= slack or not 0.6 < whole < 1.5 or (whole < 1 and not (is_rest and len(found) > 2)):
+    if abs(whole - 1) <= slack or not 0.6 < whole < 1.35 or (whole < 1 and not is_rest):
         return
-    if not is_rest and (len(found) < 3 or _OF.search(text, found[0].end() + 5)):
+    if not is_rest and len(found) < 3:
         return
     told = ", ".join(each[0].removeprefix(each.groupdict().get("rest") or "") for each in found)
     span = sentence.offset + last.start(), sentence.offset + last.end()

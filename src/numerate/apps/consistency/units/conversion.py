@@ -43,7 +43,8 @@ _OR = regex(
     rf"(?P<one>{_LIST})(?:,? (?:or|i\.e\.,?|that is,?|that's|in other words,?|namely|equals|equal to|equivalent to"
     r"|corresponding to|which (?:is|are|makes|equals|comes to|corresponds to|works out at|means)|making)| ="
     r"| [–—-](?= (?:about"
-    r"|approximately|roughly|around|nearly|some|or) )|, (?=about |approximately |roughly |around |nearly )|[ ,]*/)"
+    r"|approximately|roughly|around|nearly|some|or) )|(?: each)?, (?=about |approximately |roughly |around "
+    r"|nearly |almost )|[ ,]*/)"
     rf" ?{_HEDGE}(?P<other>{_LIST})(?P<end>.?)"
 )
 _MONEY = regex(
@@ -53,7 +54,7 @@ _MONEY = regex(
 )
 _EQUAL = regex(r"=|\bequal|\bequivalent|\bi\.e\.|\bthat is\b|\bwhich is\b")
 _LINK = regex(
-    r" or |=|/|(?:,| [–—-]) (?:about|approx|roughly|around|nearly|some)| (?:is|are|equals?|equivalent"
+    r" or |=|/|(?:,| [–—-]) (?:about|approx|roughly|around|nearly|almost|some)| (?:is|are|equals?|equivalent"
     r"|corresponding|making"
     r"|namely|i\.e\.|which [a-z]+s|other words)|that['’]s"
 )
