@@ -27,7 +27,8 @@ MONTH = (
 )
 _YEAR = r"[12]\d{3}"
 DATE = regex(
-    rf"(?<![\w.])(?:(?P<d1>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<m1>{MONTH})(?![a-z])(?:,? (?P<y1>{_YEAR})(?!\d))?"
+    rf"(?<![\w.])(?:(?P<d1>\d{{1,2}})(?:st|nd|rd"
+    rf"|th)?(?: day)?(?: of)? (?P<m1>{MONTH})(?![a-z])(?:,? (?P<y1>{_YEAR})(?!\d))?"
     rf"|(?P<m2>{MONTH}) (?P<d2>\d{{1,2}})(?:st|nd|rd|th)?(?![\d:.,]\d|\w)(?: ?, (?P<y2>{_YEAR})(?!\d)"
     rf"| (?P<y4>{_YEAR})(?!\d))?"
     rf"|(?P<m3>{MONTH}),? (?P<y3>{_YEAR})(?!\d))"

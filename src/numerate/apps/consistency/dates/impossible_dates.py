@@ -45,8 +45,18 @@ _CODE = regex(
 _SLASHED = regex(r"(?<![\w./-])(\d{1,2})([/.])(\d{1,2})\2([12]\d{3})(?![\w/-]|\.\d)")
 # Also days that no month has, which are no dates for the reader: `32 January 2020`.
 _HIGH_DAY = regex(rf"(?<![\w.,/-])(?P<d1>3[2-9]|[4-9]\d) (?P<m1>{MONTH}),? (?P<y1>[12]\d{{3}})(?!\d)")
+# The last of several days: `June 28-31`, `September 29, 30 and 31`.
+_LAST_DAY = regex(
+    rf"(?P<m2>{MONTH}) \d{{1,2}}(?:, \d{{1,2}})*(?: ?[-–] ?|,? and | to )(?P<d2>\d{{1,2}})(?![\d:.,-]\d|\w)"
+    r"(?:,? (?P<y2>[12]\d{3})(?!\d))?"
+)
+_MONTH_FIRST = regex(rf"\b{MONTH} \d{{1,3}}(?![\d,.:]\d|\d|st|nd|rd|th)")
+MOST_MONTHS = 2
+"""A sentence with more months that each have a number behind them lists counts: `April 28, May 31, June 31`."""
 _CLOCK = regex(
-    r"\b(?:at|until|till|from|by|around|before|after)( \d{1,2}):(\d{2})(?![\d:]|\.\d)(\s?[ap]\.?m\b)?", re.IGNORECASE
+    r"\b(?:at|until|till|from|by|around|before|after|(?<=:\d\d )(?:to|and))( \d{1,2}):(\d{2})"
+    r"(?![\d:]|\.\d)(\s?[ap]\.?m\b)?",
+    re.IGNORECASE,
 )
 _ANY_CLOCK = regex(r"(?<![\d:.-])( ?\d{1,2}):(\d{2})(?![\d:]|\.\d)(\s?[ap]\.?m\b)?", re.IGNORECASE)
 _MINUTES = regex(r":\d\d")
@@ -62,17 +72,21 @@ _CELL_CLOCK = regex(r"(\d{1,2}):(\d{2})(?::\d{2})?")
 _SCORE = regex(
     r"\b(?:won|lost|score|beat|defeat|led|draw|drew|handball|match|verse|gospel|bible|psalm|game|set)", re.IGNORECASE
 )
-# `In June 31 people were arrested`, `around 31 June bugs`: the number counts what follows.
+# `In June 31 people were arrested`, `around 31 June bugs`, `the April 31-day notice`: the number counts what follows.
 _COUNTS = regex(
     r"\s+(?!(?:and|at|in|on|with|the|when|to|after|for|by|as|of|but|or|from|until|that|this|was|were|is"
-    r"|are|a|an|he|she|they|it|we|which|who|each|every|next|this|last|because|if|while|instead|would"
-    r"|will|has|had|be|where|since|before|there|has|have|did|does|no|not|may)\b)[a-z]"
+    r"|are|a|an|he|she|they|it|we|which|who|each|every|next|this|last|because|if|while|instead|would|noon|midnight|both"
+    r"|will|has|had|be|where|since|before|there|has|have|did|does|no|not|may|through|till|inclusive|unless|so|our|your"
+    r"|their|his|her|its|my|please|you|than)\b)[a-z]|[-–][A-Za-z]"
 )
-_SURE_DATE = regex(r"\b(?:on|until|till|by|before|since|dated)(?: the)?\s*$", re.IGNORECASE)
-_BEFORE_DATE = regex(
-    r"(?:\b(?:on|until|till|by|from|to|since|before|after|of|the|dated|and|between|through)|[,;(:–-])\s*$",
-    re.IGNORECASE,
+_SURE_DATE = regex(r"\b(?:on|until|till|by|before|since|dated|due)(?: the)?\s*$", re.IGNORECASE)
+_IN_MONTH = regex(r"\b(?:in|last|this|next|of|for|during|early|late|mid)\s*$", re.IGNORECASE)
+"""Before `June 31`, a number that counts may follow: `in June 31 of them closed`."""
+_OTHER_CALENDAR = regex(
+    r"\b(?:Julian|[Oo]ld [Ss]tyle|O\.S\.|(?:not|n['’]t|never) exist\w*|no such|non-?existent|fictitious"
+    r"|imaginary|hoax|bug)"
 )
+"""Also words by which a text says itself that there is no such day."""
 
 
 @rules.register("date")
@@ -86,7 +100,7 @@ class ImpossibleDate(Rule):
     def wants(self, tally: Tally, text: str) -> bool:
         """A late day of a month, a weekday, a numeric date or a time of the day."""
         return (
-            (tally.late and tally.times > 0)
+            (tally.late and (tally.times > 0 or (tally.values > 2 and _LAST_DAY.search(text) is not None)))
             or ":" in text
             or (tally.times > 0 and "day" in text)
             or (tally.times + tally.values > 2 and _NUMERIC.search(text) is not None)
@@ -96,9 +110,9 @@ class ImpossibleDate(Rule):
         """Looks at dates with a month's name, ISO and slashed dates, and times after `at` and the like."""
         text = sentence.text
         # The reader sees dates wherever a month stands beside a number.
-        is_dated = any(each.kind == "date" for each in sentence.numerals)
+        is_dated = sentence.tally.dates > 0 or _LAST_DAY.search(text) is not None
         if is_dated and any(28 < each.value < 100 for each in sentence.numerals):
-            for pattern in (DATE, _HIGH_DAY):
+            for pattern in (DATE, _HIGH_DAY, _LAST_DAY):
                 for match in pattern.finditer(text):
                     found = _named(text, match)
                     if found is not None:
@@ -180,11 +194,18 @@ def _named(text: str, match: re.Match[str]) -> str | None:
     if not has_year and int(groups.get("d2") or 0) > 31:
         return None  # a year: `from Feb 92 to Feb 99`
     if not has_year:
-        before = text[: match.start()]
-        is_sure = groups.get("d1") is not None and _SURE_DATE.search(before) is not None
-        if (_COUNTS.match(text, match.end()) and not is_sure) or not _BEFORE_DATE.search(before):
+        before, is_day_first = text[: match.start()], groups.get("d1") is not None
+        if before.endswith((" a ", " no ")) or _OTHER_CALENDAR.search(text):
             return None
-    elif int(next(groups[key] for key in ("y1", "y2", "y4") if groups.get(key))) < 1600:
+        if _COUNTS.match(text, match.end()) and not (is_day_first and _SURE_DATE.search(before)):
+            return None
+        written = text[match.start() : match.end() + 1]
+        if not is_day_first and (
+            (_IN_MONTH.search(before) and (written[-1] == " " or "-" in written))
+            or len(_MONTH_FIRST.findall(text)) > MOST_MONTHS
+        ):
+            return None
+    elif int(next(groups[key] for key in ("y1", "y2", "y4") if groups.get(key))) < 1600 or _OTHER_CALENDAR.search(text):
         return None  # other calendars
     return reason
 

@@ -127,7 +127,13 @@ def _blur(quantity: Quantity) -> float:
 
 
 def _explained(sentence: Sentence, change: Change, fits: Callable[[Quantity, Quantity], bool]) -> bool:
-    """Whether the claim fits two other values of the sentence."""
+    """Whether the claim fits two other values of the sentence, unless these have a claim of their own that fits."""
+    changes: list[Change] = sentence.cached("changes", lambda each: list(changes_of(each)))
+    taken = {
+        frozenset((each.a.start, each.b.start))
+        for each in changes
+        if each.c is not None and change.c is not None and each.c.start != change.c.start
+    } | {frozenset((change.a.start, change.b.start))}
     values = [
         each for each in sentence.quantities if each is not change.c and each.group == change.b.group and each.value > 0
     ]
@@ -137,9 +143,7 @@ def _explained(sentence: Sentence, change: Change, fits: Callable[[Quantity, Qua
         fits(one_, other)
         for one_ in values
         for other in values
-        if one_ is not other
-        and {one_.start, other.start} != {change.a.start, change.b.start}
-        and one_.comparable(other)
+        if one_ is not other and frozenset((one_.start, other.start)) not in taken and one_.comparable(other)
     )
 
 

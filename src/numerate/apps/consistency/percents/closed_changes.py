@@ -28,10 +28,13 @@ _SEVERAL = regex(
 )
 
 
+_LATER = regex(r"\band (?:by|in|then)\b")
+
+
 def closed_growth(sentence: Sentence) -> Iterator[Finding]:
     """`grew by 3,000 to 33,000, an increase of 10 %`: a change in units and in percent, and where it led."""
     values = sentence.values
-    if len(values) != 3 or _SEVERAL.search(sentence.skeleton):
+    if len(values) != 3 or _SEVERAL.search(sentence.skeleton) or _LATER.search(sentence.skeleton):
         return
     percents = [each for each in values if each.group == "percent"]
     others = [each for each in values if each.group != "percent"]

@@ -40,7 +40,7 @@ def closed_percent(sentence: Sentence) -> Iterator[Finding]:
     if len(others) == 3 and sum(each.unit is None for each in others) == 1:
         # `sales of its 12 shops rose 5 % from $40 million to $44 million`
         others = [each for each in others if each.unit is not None or each.value >= 1000]
-    if len(percents) != 1 or any(not _is_kin(each, others[0]) for each in others):
+    if len(percents) != 1 or any(not _is_kin(sentence, each, others[0]) for each in others):
         return
     p = percents[0]
     others = [_unhedged(each) if _is_compared(sentence, p, each) else each for each in others]
@@ -206,8 +206,18 @@ def _closed_points(sentence: Sentence, percents: list[Quantity], points: Quantit
 _POINTS = regex(r"[ -](?:percentage[ -])?points?\b")
 
 
-def _is_kin(one: Quantity, other: Quantity) -> bool:
+def _is_kin(sentence: Sentence, one: Quantity, other: Quantity) -> bool:
     """Whether two values may be of one thing: the same unit, or a unit that is left out once."""
-    return one.comparable(other) or (
-        (one.unit is None) != (other.unit is None) and min(one.value, other.value) >= 10_000
-    )
+    if one.comparable(other):
+        return True
+    if (one.unit is None) == (other.unit is None):
+        return False
+    first, second = (one, other) if one.start < other.start else (other, one)
+    is_told = second.unit is None and _AGAINST.fullmatch(sentence.between(first, second)) is not None
+    return min(one.value, other.value) >= 10_000 or (is_told and 0.2 < one.value / other.value < 5)
+
+
+_AGAINST = regex(
+    r"(?: [a-z]+){0,3}? (?:against|from|to|after|versus|vs\.?|instead of|compared (?:with|to)|(?:up|down) from) "
+)
+"""Between a value with a unit and one that leaves it out: `920 tonnes against 800 last year`."""

@@ -11,7 +11,7 @@ import math
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, written_like
-from numerate.apps.consistency.sentences.change_words import is_change
+from numerate.apps.consistency.sentences.change_words import OTHER_TARGET, is_change
 from numerate.apps.consistency.sentences.patterns import regex
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ _COMPARED = regex(
 )
 _FEWER = regex(r" (?:fewer|less|lower|cheaper|smaller|shorter|lighter|more|higher|larger|longer|heavier|dearer)\b")
 
+_WAY = regex(r"(?: [a-z]+){0,3}? to ")
 _LARGER_WHOLE = regex(r" of (?:the |all )?(?:national|world|global|country|state|county)\b")
 """A whole that the sentence does not count: `3,300 pairs, or 41 % of the national total`."""
 
@@ -76,8 +77,15 @@ def loose_percent(sentence: Sentence) -> Iterator[Finding]:
     if len(percents) != 1 or len(others) != 2 or any(each.hedge or each.value <= 0 for each in (*percents, *others)):
         return
     (p,), (a, b) = percents, others
+    if sentence.beside(a)[0].endswith("between "):
+        return  # a range
     before, behind = sentence.beside(p)
-    if _APART_BEFORE.search(before) or _APART_BEHIND.match(behind) or _LARGER_WHOLE.match(behind):
+    if (
+        _APART_BEFORE.search(before)
+        or _APART_BEHIND.match(behind)
+        or _LARGER_WHOLE.match(behind)
+        or OTHER_TARGET.match(behind)
+    ):
         return
     if not a.comparable(b) or a.group != b.group or a.group in ("ratio", "other") or a.value == b.value:
         return
@@ -113,10 +121,13 @@ def loose_percent(sentence: Sentence) -> Iterator[Finding]:
     for real in readings.values():
         if abs(real - abs(p.value)) <= 1.1 * p.half + 0.003 + blur * (1 + real):
             return
-    changed = _CHANGED.search(sentence.skeleton) is not None or is_change(sentence, p)
+    is_signed = (before + p.text[:1]).endswith(("+", "-", "−"))
+    changed = is_signed or _CHANGED.search(sentence.skeleton) is not None or is_change(sentence, p)
     named = ("up", "down") if changed or "share" not in readings else ("share",)
     near = min((readings[name] for name in named), key=lambda real: abs(math.log(max(real, 1e-9) / abs(p.value))))
-    if not 0.55 < abs(p.value) / max(near, 1e-9) < 1.8 or p.value > 1.5:
+    is_way = changed and _WAY.fullmatch(sentence.between(a, b)) and sentence.beside(a)[0].endswith("from ")
+    most = 5.0 if is_way else 1.8
+    if not 1 / most < abs(p.value) / max(near, 1e-9) < most or p.value > 1.5:
         return
     message = (
         f"From {a.text} to {b.text} is {written_like(p, near)}, not {p.text}."

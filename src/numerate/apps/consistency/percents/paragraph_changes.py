@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
 from numerate.apps.consistency.percents.told_factors import CLAUSE, RELATED, told_factors
+from numerate.apps.consistency.sentences.change_words import OTHER_TARGET
 from numerate.apps.consistency.sentences.paragraphs import NEEDED, slip_bits
 from numerate.apps.consistency.sentences.patterns import regex
 
@@ -32,6 +33,8 @@ _DOWN = (
 _WORD = regex(rf"\b(?:(?P<up>{_UP})|(?P<down>{_DOWN}))\b")
 _BEHIND = regex(r"^ (?:(?P<up>more|higher|above|dearer)|(?P<down>less|fewer|lower|below|cheaper))\b")
 _MORE = regex(r"\b(?:more|higher|above|less|fewer|lower|below)\b")
+_THAN = regex(r" (?:more|higher|less|fewer|lower|larger|smaller|above|below|over|under)(?: than)? (?:the |its )?[$€£]?")
+"""Between a percentage and its base: `24 % more than the €25 million of last year`."""
 _POINTS = regex(r"^[ -](?:percentage[ -])?points?\b|^ (?:basis points|bps?)\b|^ ?pp\b|^ p\.p\.")
 _BASIS = regex(r"^ (?:basis points|bps?)\b")
 _THEN_NOW = regex(
@@ -52,9 +55,7 @@ _BACK = regex(
     r"|growth|loss))\b"
 )
 _NOT_CHANGE = regex(
-    r" (?:(?:above|below|over|under|higher|lower|more|less)(?: than)? (?:the |an? )?(?:national|average|mean|usual"
-    r"|normal|county|industry|regional|global|eu|world|state|long-term|target|market)\b)| (?:of (?:the|all|them|those"
-    r"|its|patients|people)|an? (?:year|month|week|day)|per|annually|each|twice|are|were)\b"
+    r" (?:of (?:the|all|them|those|its|patients|people)|an? (?:year|month|week|day)|per|annually|each|twice|are|were)\b"
 )
 
 
@@ -129,7 +130,7 @@ def _percents(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Findin
             if each.group in ("plain", "money", "unit")
             and each.value > 0
             and not _is_year(each)
-            and each.hedge not in ("over", "under")
+            and (each.hedge not in ("over", "under") or _THAN.fullmatch(paragraph.between(p, each)))
             and abs(paragraph.place(each) - here) <= 1
         ]
         pairs = [
@@ -166,6 +167,7 @@ def _percents(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Findin
             words = paragraph.between(one, other)
             if (
                 _is_apart(paragraph, p, one, other)
+                or re.search(r"\brang\w+ (?:from|between) [$€£]?$", paragraph.lead(one))
                 or RELATED.search(words)
                 or len(words) > 140
                 or paragraph.place(other) - paragraph.place(one) > 1
@@ -230,7 +232,7 @@ def _percents(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Findin
 
 def _is_apart(paragraph: Paragraph, p: Quantity, one: Quantity, other: Quantity) -> bool:
     """Whether a percentage is told of something else than the two values: `while gas lost 12 %`, `in 20 % of them`."""
-    if _NOT_CHANGE.match(paragraph.tail(p)):
+    if _NOT_CHANGE.match(paragraph.tail(p)) or OTHER_TARGET.match(paragraph.tail(p)):
         return True
     gap = (
         paragraph.between(other, p) if p.start > other.start else paragraph.between(p, one) if p.end < one.start else ""

@@ -29,7 +29,7 @@ _REST = regex(
 _SEVERAL = regex(
     r"more than one|multiple|several|both|overlap\w*|at least one|all that apply|not add|as many as|each could"
     r"|of (?:these|them|those)\b|of the (?:remaining|rest)|\b(?:rose|fell|grew|increase\w*|decrease\w*|compared|than|up"
-    r"|down|growth|from|discount|off|interest|margin|confidence|ci)\b"
+    r"|down|growth|from (?=\d)|discount|off|interest|margin|confidence|ci)\b"
 )
 _OF = regex(r"^ (?:(?:out )?of|in|among) (?:the |all |our |its |their |these |those |a total of )?(?:[a-z]+ )?$")
 _WHOLE = regex(
@@ -45,7 +45,8 @@ _STRONG = regex(
     r"|\b(?:rate|share|proportion|percentage|turnout|majority|quota) (?:of|was|is|came to)(?: just| only)?) $"
 )
 _KNOWN_RATE = regex(
-    r"\b(?:response|pass|success|participation|return|completion|turnout|attendance|acceptance|approval|majority|share)\b"
+    r"\b(?:response|pass|success|participation|return|completion|turnout|attendance|acceptance|approval|majority"
+    r"|share)\b"
 )
 _RATE = regex(r"\b([a-z]{4})[a-z]* (?:rate|quota|percentage|proportion)\b")
 _OF_ALL = regex(r"^(?:out )?(?:of|among) (?:the |all |our |its |these |those |all the )?$")

@@ -21,7 +21,8 @@ __all__ = ["share_findings"]
 _A, _B, _P = slot("a", AMOUNT), slot("b", AMOUNT), slot("p", PERCENT)
 _F = slot("f", COUNT)
 _THE = (
-    r"(?:(?:the|a total of|an? (?:estimated|initial)|its|their|his|her|all|all the|these|those|our|a sample of"
+    r"(?:(?:the|a total of|an? (?!group|sample|total)[a-z]+(?= [\ue000\ue001\ue003])|its|their|his|her|all"
+    r"|all the|these|those|our|a sample of"
     r"|some|every|a group of|[a-z]+['’]s) )*"
 )
 _WORD = r"[a-z'’/.-]+"
@@ -115,7 +116,8 @@ _WHOLE_PERCENT = regex(
     r"|adults|users|customers|cases|samples)\b"
 )
 _OPEN = regex(
-    r"\b(?:instead|ahead|because|short|per|each|respectively|more|fewer|less|another|additional|than|years?|and|season|minutes?"
+    r"\b(?:instead|ahead|because|short|per|each|respectively|more|fewer|less|another|additional|than|years?|and"
+    r"|season|minutes?"
     r"|average of|aged|including|level|were|was|had|with|whose|when|who|which|while|but|first|last|ranked"
     r"|no\.|chapters?|episodes?|pages?|number|rose|fell|increase\w*|decrease\w*|up|down|growth)\b"
 )

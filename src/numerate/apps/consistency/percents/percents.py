@@ -13,6 +13,7 @@ from numerate.apps.consistency.percents.loose_relations import loose_percent
 from numerate.apps.consistency.percents.paragraph_changes import paragraph_changes
 from numerate.apps.consistency.percents.paragraph_shares import paragraph_shares
 from numerate.apps.consistency.percents.part_of_whole import share_findings
+from numerate.apps.consistency.sentences.joined_sentences import clauses_of
 from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.sums.closed_totals import closed_part, closed_share
 
@@ -66,6 +67,10 @@ class Percents(Rule):
         for closed in () if found else _CLOSED:
             found += closed(sentence)
         yield from found or loose_percent(sentence)
+        is_joined = sentence.cached("joined", lambda _: False)
+        for clause in () if found or is_joined or not sentence.tally.percents else clauses_of(sentence):
+            for closed in (closed_percent, closed_growth, loose_percent):
+                yield from closed(clause)
 
     def passage(self, sentences: Sequence[Sentence]) -> Iterable[Finding]:
         """Looks for shares of a whole that an earlier sentence names."""

@@ -1,30 +1,63 @@
-"""Shares of a whole that add up to more than 100 %: `48% for, 39% against and 25% undecided`."""
+"""Shares of a whole that add up to more than 100 %: `48% for, 39% against and 25% undecided`.
+
+Percentages with nothing but short names and commas between them are a list. Parts of one whole are told by a word such
+as `split`, by `the rest`, or by items that are all built alike: `60% Merlot, 30% Cabernet and 20% Petit Verdot`.
+"""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, plain, rules
+from numerate.apps.consistency.percents.worded_fractions import fraction_findings, may_have_fractions
 from numerate.apps.consistency.sentences.patterns import regex
-from numerate.apps.consistency.sentences.slots import PERCENT, one
+from numerate.apps.consistency.sentences.slots import MONEY, PERCENT, UNIT, one
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
+    from numerate.apps.consistency.sentences.quantities import Quantity
     from numerate.apps.consistency.sentences.sentences import Sentence
     from numerate.apps.consistency.sentences.tally import Tally
     from numerate.apps.findings import Finding
 
 __all__ = ["Shares"]
 
+MOST = 1.35
+"""Shares that add up to more are hardly those of one whole, unless a word such as `the rest` says so."""
 _P = one(PERCENT)
-_LIST = regex(
-    rf"{_P}(?:[^{PERCENT}.;:]{{0,60}}(?:,|,? and|;|\)) ?[^{PERCENT}.;:]{{0,40}}?\(?{_P}){{1,12}}[^.;]{{0,30}}"
+_SLOT = regex(_P)
+_GAP = regex(rf"[^{PERCENT}{UNIT}{MONEY}.;:]{{0,60}}?(?:,|,? and|,? or|\)) ?[^{PERCENT}{UNIT}{MONEY}.;:]{{0,40}}")
+_SEPARATOR = regex(r"\)?(?:, (?:and|or|plus|with)\b|,| and\b| or\b| plus\b|\)) ?")
+_LABEL_END = regex(
+    r"[.,;:()–—]|$| (?:which|while|who|with|aged|and|in (?:the |that |this )?[\ue004\ue005]|according|but)\b"
 )
+_PREPOSITION = regex(
+    r"\b(?:of|from|to|for|in|on|off|by|with|at|as|among|between|during|per|through|via|go(?:es)?|went|c[ao]mes?)\b"
+)
+_FILLERS = regex(r"(?:(?:and|or|to|with|by|from|the|another|some|other|rest|remaining|final|last|about|roughly) ?)*")
+_OVERLAP = regex(
+    r"\b(?:own(?:s|ed)?(?! by)|suffer\w*|report\w*|mention\w*|use[ds]?|using|watch\w*|listen\w*|play\w*|liked?"
+    r"|know|knew"
+    r"|tried|visit\w*|bought|reads?|lik(?:e|ed)|ha(?:d|ve) (?:an?|used|been|seen)|complain\w*|experienc\w*|felt"
+    r"|ha[sd]|have)\b"
+)
+"""Verbs of which one person may do several: `44% owned a dog, 37% a cat and 29% a bird`."""
+_OWN_WHOLES = frozenset(("of", "off", "for", "in", "with", "at", "among", "between", "during", "per"))
+"""Prepositions before what each share of a list may be a share of: `44% for men, 38% for women`."""
+_REST_BEFORE = regex(r"\b(?:other|remaining|remainder|rest|balance|final|last)(?:,|:| of| is| was| being| \()* ?\(?$")
+_CLOSED = regex(
+    r"\b(?:nothing (?:else|more)|no other|no further|no one else|nobody else|none other|solely|exclusively|in full"
+    r"|wholly|only these|there is no|in its entirety)\b"
+)
+_EACH = regex(rf"(?<={PERCENT}.) each\b")
+_VOTE = regex(r"\b(?:votes?|ballots?|run-?off|polled|election|shareholding|custody)\b")
 _WHOLE = regex(
     r"\b(?:split|makeup|make-up|made (?:up )?of|mak(?:e|es|ing) up|represent\w*|constitut\w*|unsure|not sure"
     r"|yes\b.*\bno|consist\w*|contain\w*|compos\w*|divided|mix\b|ownership|owned by|voted|vote |votes|undecided"
-    r"|no opinion|abstain|don't know|did not know|disagree\w*|c[ao]mes? from|breakdown|funding|funded|market share"
+    r"|no opinion|abstain|don't know|did not know|disagree\w*|c[ao]mes? from|breakdown|holds|leav(?:es|ing)"
+    r"|invest(?:s|ed)|funding|funded|market share"
     r"|religio\w*|ethnic\w*|by weight|by volume|land is|alloy|distribut\w*|allocat\w*|accounted for|accounts for"
     r"|apportion\w*|spent on|spends|chose|chosen|preferred|picked|voters|goes to|went to|portfolio|mixture|blend"
     r"|by (?:region|country|segment|sector|age|type|source|category|product|channel|gender|sex|division|state|party"
@@ -32,14 +65,6 @@ _WHOLE = regex(
 )
 _REST = regex(
     r"\b(?:and|with|while|,) (?:the|a) (?:rest\b|remainder\b|remaining \S)(?! of the (?:year|day|time|season))"
-)
-_NAME = r"(?: [a-z'’-]+){1,3}"
-# One list of shares with a name each, to the end of the sentence: `70% copper, 25% zinc and 15% nickel`.
-_PLAIN = regex(
-    r"(?:is|are|was|were|:|of|contain\w*|has|had|include\w*|holds?|held"
-    rf"|,) {_P}{_NAME}, {_P}{_NAME}(?:, {_P}{_NAME})*,? and {_P}{_NAME}\.?$"
-    rf"|(?:is|are|was|were|:|,)(?: [a-z'’-]+){{1,3}} {_P},(?: [a-z'’-]+){{1,3}} {_P}(?:,(?: [a-z'’-]+){{1,3"
-    rf"}} {_P})*,? and(?: [a-z'’-]+){{1,3}} {_P}\.?$"
 )
 _OPPOSED = regex(
     rf"{_P}(?: of [a-z ]+)? (?:voted )?(?:yes|for|in favou?r|agreed?|male|men|women"
@@ -57,17 +82,22 @@ _MIX = regex(
     rf"|of|has)"
     rf" {_P} [a-z]+,? and {_P} [a-z]+"
 )
-_FROM = regex(rf"{_P} (?:[a-z]+ )?from [a-z ]+, {_P} (?:[a-z]+ )?from [a-z ]+,? and {_P} (?:[a-z]+ )?from ")
-_OF_WHAT = regex(rf"{_P} of ")
+_OF_WHAT = regex(rf"{_P} of (?!(?:it|them|these|those|the (?:total|whole))\b)")
 _SPLIT = regex(
     r"\b(?:split|divided|voted|vote|approved|passed|won|lost|led"
     rf"|defeated)\b[^.;\ue000-\uf8ff]{{0,30}}{_P} ?(?:to|–|-|against|versus|vs\.?) ?{_P}(?![a-z0-9])"
 )
+_MULTIPLE = regex(
+    r"\b(?:multiple|more than one|both|several|overlap\w*|any race|alone or|all that apply|as many as|respectively"
+    r"|not add)\b"
+)
+"""Words that say that parts overlap, wherever they stand."""
 _SEVERAL = regex(
-    r"\b(?:respectively|both|multiple|more than one|of which|whom|including|of these|compared|versus|vs|up from|rose"
-    r"|fell|grew|growth|gain\w*|declin\w*|drop\w*|climb\w*|return\w*|improv\w*|increase\w*|decrease\w*|while|whereas"
-    r"|but|each|accuracy|precision|recall|interest|speak\w*|efficien\w*|rate|literacy|named|mentioned|cited|twice"
-    r"|another|confidence|ci\b|at least|turnout|any race|alone or|higher|lower|than)\b|\([^)]*\(|between [\ue002]"
+    r"\b(?:of which|whom|including|of these|compared|versus|vs|up from|rose|fell|grew|growth|gain\w*|declin\w*|drop\w*"
+    r"|climb\w*|return\w*|improv\w*|increase\w*|decrease\w*|while|whereas|but|each|accuracy|precision|recall|interest"
+    r"|speak\w*|efficien\w*|rate|literacy|named|mentioned|cited|twice|another|confidence|ci\b|at least|turnout|higher"
+    r"|lower|than|off|discount\w*|pass marks?|daily|recommended)\b|in (?:the )?(?:spring|summer|autumn|winter"
+    r"|[\ue004\ue005])|\([^)]*\(|between [\ue002]"
 )
 
 
@@ -77,58 +107,116 @@ class Shares(Rule):
 
     title = "shares"
     help = "The shares of one whole add up to more than 100 %."
-    least = 2
+    least = 1
 
     def wants(self, tally: Tally, text: str) -> bool:
-        """Two percentages."""
-        return tally.percents > 1
+        """Two percentages, or fractions in words."""
+        return tally.percents > 1 or may_have_fractions(text)
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
-        """Adds the percentages of a list, if its words say that they are parts of one whole."""
-        skeleton = sentence.skeleton
-        if skeleton.count(PERCENT) < 2:
-            return
-        match = _LIST.search(skeleton) or _SPLIT.search(skeleton)
-        if match is None:
-            return
-        parts = sentence.within(match[0])
-        parts = [part for part in parts if part.group == "percent"]
-        if len(parts) != skeleton.count(PERCENT) or any(
-            part.value <= 0 or part.hedge in ("over", "under") for part in parts
-        ):
-            return
-        whole = sum(part.value for part in parts)
-        slack = sum(part.half + (0.02 if part.hedge else 0.0) for part in parts) + 0.004
-        if not 1 + slack < whole < 1.35 or max(part.value for part in parts) >= 1:
-            return
-        # Shares that each come from something: `55% from services, 30% from goods and 20% from licences`.
-        # `60% go by car, 45% by bus and the rest on foot`: the rest is less than nothing.
-        is_whole = (
-            _REST.search(skeleton, match.start()) is not None
-            or (len(parts) > 2 and skeleton.count(" from ") >= len(parts) and _FROM.search(skeleton))
-            or (len(parts) > 2 and (_WHOLE.search(skeleton) or _PLAIN.search(skeleton)))
-            or (
-                len(parts) == 2
-                and (
-                    _OPPOSED.search(skeleton)
-                    or _SPLIT.search(skeleton)
-                    or _SEXES.search(skeleton)
-                    or _MIX.search(skeleton)
-                )
-            )
-        )
-        if ";" in sentence.skeleton and not _REST.search(skeleton, match.start()):
-            return  # another question
-        if len(_OF_WHAT.findall(skeleton)) > 1:
-            return  # each is a share of something else
-        if not is_whole or _SEVERAL.search(skeleton):
-            return
-        # A total among the parts, or a part of a part.
-        values = sorted(part.value for part in parts)
-        half = slack / 2
-        if _PLAIN.search(skeleton) is None and abs(sum(values[:-1]) - values[-1]) <= half:
-            return
-        if any(abs(whole - value - 1) <= half for value in values):
-            return
-        message = f"The shares {', '.join(part.text for part in parts)} add up to {plain(100 * whole)} %."
-        yield finding_at("shares", parts[-1], message, others=parts[:-1], sum=whole, probability=0.9)
+        """Adds the percentages of each list, if its words say that they are parts of one whole."""
+        if sentence.tally.percents > 1:
+            for match in _lists(sentence.skeleton):
+                yield from _judged(sentence, *match)
+        if may_have_fractions(sentence.text):
+            yield from fraction_findings(sentence)
+
+
+def _lists(skeleton: str) -> Iterator[tuple[int, int]]:
+    """Start and end of each list of percentages; the end is that of the name behind the last."""
+    split = _SPLIT.search(skeleton)
+    if split is not None:
+        yield split.span()
+        return
+    slots = [*_SLOT.finditer(skeleton)]
+    first = 0
+    for index, match in enumerate(slots):
+        is_last = index + 1 == len(slots)
+        if is_last or not _GAP.fullmatch(skeleton, match.end(), slots[index + 1].start()):
+            if index > first:
+                end = _LABEL_END.search(skeleton, match.end() + (skeleton[match.end() : match.end() + 1] == ")"))
+                yield slots[first].start(), end.start() if end else len(skeleton)
+            first = index + 1
+
+
+def _judged(sentence: Sentence, start: int, end: int) -> Iterator[Finding]:
+    skeleton = sentence.skeleton
+    words = skeleton[start:end]
+    parts = [part for part in sentence.within(words) if part.group == "percent"]
+    if any(part.value <= 0 or part.hedge in ("over", "under") for part in parts):
+        return
+    weights = [_weight(sentence, part) for part in parts]
+    whole = sum(weight * part.value for weight, part in zip(weights, parts, strict=True))
+    slack = sum(part.half + (0.02 if part.hedge else 0.0) for part in parts) + 0.004
+    if abs(whole - 1) <= slack or max(part.value for part in parts) >= 1 or _MULTIPLE.search(skeleton):
+        return
+    clause = skeleton[max(skeleton.rfind(mark, 0, start) for mark in ":;") + 1 : end] + skeleton[end:].partition(";")[0]
+    if _SEVERAL.search(_EACH.sub(" ", clause)):
+        return
+    is_rest = _REST.search(skeleton, start) is not None or (
+        len(parts) > 1 and _REST_BEFORE.search(sentence.between(parts[-2], parts[-1])) is not None
+    )
+    is_closed = len(parts) > 2 and _CLOSED.search(skeleton) is not None
+    if whole < 1 and not (is_closed and whole > 0.5):
+        return
+    is_parallel = len(parts) > 2 and _are_parallel(skeleton, start, end)
+    if not (
+        is_rest
+        or is_closed
+        or is_parallel
+        or (len(parts) > 2 and _WHOLE.search(skeleton))
+        or (len(parts) == 2 and _are_opposed(skeleton, words))
+    ):
+        return
+    if whole > (2.0 if is_rest or is_closed else MOST):
+        return
+    if len(_OF_WHAT.findall(words)) > 1:
+        return  # each is a share of something else
+    # A total among the parts, or a part of a part.
+    values = sorted(part.value for part in parts)
+    half = slack / 2
+    if not is_parallel and (
+        abs(sum(values[:-1]) - values[-1]) <= half or any(abs(whole - value - 1) <= half for value in values)
+    ):
+        return
+    message = f"The shares {', '.join(part.text for part in parts)} add up to {plain(100 * whole)} %."
+    yield finding_at("shares", parts[-1], message, others=parts[:-1], sum=whole, probability=0.9)
+
+
+def _weight(sentence: Sentence, part: Quantity) -> int:
+    """How often a share counts: two times in `two midterms 25% each`."""
+    if not sentence.beside(part)[1].startswith(" each"):
+        return 1
+    before = [each for each in sentence.values if each.end <= part.start and part.start - each.end < 30]
+    return int(before[-1].value) if before and before[-1].value in range(2, 11) else 1
+
+
+def _are_opposed(skeleton: str, words: str) -> bool:
+    """Whether two shares are those of two sides."""
+    if any(pattern.search(skeleton) for pattern in (_OPPOSED, _SPLIT, _SEXES, _MIX)):
+        return True
+    return _VOTE.search(skeleton) is not None and not re.search(r"\bin\b|[\ue004\ue005]", words)
+
+
+def _are_parallel(skeleton: str, start: int, end: int) -> bool:
+    """Whether all shares have a short name behind them, with the same preposition or none, or all one before them."""
+    slots = [*_SLOT.finditer(skeleton, start, end)]
+    stops = [*(match.start() for match in slots[1:]), end]
+    labels, leads = [], []
+    for match, stop in zip(slots, stops, strict=True):
+        label, *behind = _SEPARATOR.split(skeleton[match.end() : stop], maxsplit=1)
+        labels.append(" ".join(label.split()[: 7 if stop < end else 4]))  # nobody knows where the last name ends
+        leads.append(behind[0].strip() if behind else "")
+    if any(char >= "\ue000" for char in "".join(labels)) or any(len(label.split()) > 6 for label in labels):
+        return False
+    if not any(labels[1:]):  # `coal 40% of it, gas 35%, wind 20% and hydro 15%`
+        is_listed = len(slots) > 3 or ":" in skeleton[max(0, start - 25) : start]
+        return is_listed and all(0 < len(lead.split()) < 4 for lead in leads[:-1])
+    if not all(labels) or not all(map(_FILLERS.fullmatch, leads)) or _OVERLAP.search(skeleton[:end]):
+        return False
+    prepositions = {match[0] if (match := _PREPOSITION.match(label)) else "" for label in labels[1:]}
+    if prepositions & _OWN_WHOLES or (len(prepositions) > 1 and "" in prepositions):
+        return False
+    # `52% of its electricity from diesel, 31% from wind`
+    inner = {match[0] for match in _PREPOSITION.finditer(labels[0])} or {""}
+    return bool(inner & prepositions)

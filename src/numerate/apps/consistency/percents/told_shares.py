@@ -33,7 +33,8 @@ _DOWN = regex(
     r"|cheaper|less|down|off|discount\w*|drop\w*|knock\w*)\b"
 )
 _FEE = regex(
-    r"\b(?:tip(?:s|ped|ping)?|gratuity|tax(?:es)?|vat|gst|discount|deposit|commission|fees?|surcharge|service|levy|rebate"
+    r"\b(?:tip(?:s|ped|ping)?|gratuity|tax(?:es)?|vat|gst|discount|deposit|commission|fees?|surcharge|service"
+    r"|levy|rebate"
     r"|duty|royalt(?:y|ies)|interest|donat\w+|charit\w+|savings?|down ?payment|mark-?up|share|bonus|premium|cut)\b"
 )
 _BESIDE = regex(
@@ -125,6 +126,9 @@ _FEE_BEHIND = regex(
 )
 
 
+_PAID = regex(r"\b(?:pay|pays|paid|costs?|totals?|total of|(?:comes?|came) to|becomes?|makes?|gross|in all)\b")
+
+
 def told_fees(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding]:
     """`The dinner was $64.50; I added a 20 % tip ($9.90)`."""
     for p in percents:
@@ -159,10 +163,14 @@ def told_fees(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Findin
             or z.text.startswith("(")
             or re.search(r"(?:,| of| is| was| =) $", paragraph.between(p, z))
         )
+        what = f"{p.text} of {base.text}"
+        if _PAID.search(paragraph.between(p, z)) and base.value < z.value < base.value + 2 * real:
+            is_held = abs(z.value - base.value - real) > 0.1 * real
+            real, what = base.value + real, f"{base.text} and {p.text}"
         bits = (5.0 if is_held else 1.0) + (3.0 if 0.6 < z.value / real < 1.7 else 0.0) + slip_bits(z, real)
         bits -= 0.0 if is_held else math.log2(len(bases))
         if bits >= NEEDED:
-            message = f"{p.text} of {base.text} are {plain(real)}, not {z.text.strip('()')}."
+            message = f"{what} are {plain(real)}, not {z.text.strip('()')}."
             yield finding_at("percent", z, message, meant=real, others=[p, base], probability=0.88)
 
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from numerate.apps.consistency.sentences.quantities import Quantity
     from numerate.apps.consistency.sentences.sentences import Sentence
 
-__all__ = ["MOVED", "OTHER_BASE", "is_change"]
+__all__ = ["MOVED", "OTHER_BASE", "OTHER_TARGET", "is_change"]
 
 _RISE = r"increases?|rises?|growth|gains?|jumps?|improvement|advance|surge|climb|uptick|hike|raise|boost|premium"
 _DROP = (
@@ -45,7 +45,19 @@ OTHER_BASE = regex(
 )
 
 
+OTHER_TARGET = regex(
+    r" (?:above|below|over|under|higher|lower|more|less|off|short of)(?: than)? (?:the |an? |its "
+    r"|their )?(?:national|average"
+    r"|mean|usual|normal|county|industry|regional|global|eu|world|state|long-term|target|market|asking|list"
+    r"|guide|reserve"
+    r"|estimate[ds]?|forecast|budget\w*|plan\w*|limit|recommended|retail|threshold)\b(?!(?: [a-z]+)? of)"
+)
+"""Behind a percentage: it is told of something that has no number: `12 % below the asking price`."""
+
+
 def is_change(sentence: Sentence, quantity: Quantity) -> bool:
     """Whether the words beside a quantity say that it is a change or a difference."""
     before, behind = sentence.beside(quantity)
+    if OTHER_TARGET.match(behind):
+        return False
     return _BEFORE.search(before) is not None or _BEHIND.match(behind) is not None

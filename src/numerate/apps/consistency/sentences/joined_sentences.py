@@ -14,9 +14,10 @@ from numerate.apps.consistency.sentences.sentences import Sentence
 from numerate.apps.consistency.sentences.tally import tally_of
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterator, Sequence
 
-__all__ = ["JOINED_RULES", "joined_sentences", "of_one_kind"]
+__all__ = ["JOINED_RULES", "clauses_of", "joined_sentences", "of_one_kind"]
 
 JOINED_RULES = ("sum", "percent", "difference", "product", "average", "ratio")
 MOST_VALUES = 8
@@ -42,6 +43,8 @@ _QUALIFIES = regex(
     r"|except|not|clocks?|ahead|behind|breaks?|deduct\w*|cost\w*|tips?|service|rounded|%)\b"
 )
 """Words by which a last clause may say what a number has in it."""
+_SEMICOLON = regex("; ")
+_TURN = regex(r"; |,? (?:while|whereas)\b|, (?:and|but|although|though|yet)\b")
 _ENDS = frozenset(".:;")
 _TIMES = frozenset(("year", "date", "time", "ordinal"))
 _DURATIONS = frozenset(("year", "month", "week", "d", "h", "min", "s"))
@@ -85,7 +88,7 @@ def joined_sentences(sentences: Sequence[Sentence]) -> Iterator[Sentence]:
 
 def _clauses(sentence: Sentence) -> Iterator[Sentence]:
     """The clauses between semicolons, where some have no part of the numbers; a sentence without its last clause."""
-    text, start = sentence.text, 0
+    text = sentence.text
     tail = _TAIL.search(text) if len(sentence.numerals) > 2 else None
     if tail is not None and not _QUALIFIES.search(tail["words"]):
         end = sentence.offset + tail.start()
@@ -94,16 +97,35 @@ def _clauses(sentence: Sentence) -> Iterator[Sentence]:
             cut = Sentence(text[: tail.start()] + ".", sentence.offset, kept)
             cut.cached("whole", lambda _: sentence)
             yield cut
-    if "; " not in text or len(sentence.numerals) < 4:
-        return
-    for clause in text.split("; "):
-        begin = sentence.offset + start
-        inside = [each for each in sentence.numerals if begin <= each.start and each.end <= begin + len(clause)]
-        if 2 < len(inside) < len(sentence.numerals):
-            cut = Sentence(clause, begin, inside)
+    if "; " in text and len(sentence.numerals) > 3:
+        yield from clauses_of(sentence, _SEMICOLON)
+
+
+def clauses_of(sentence: Sentence, between: re.Pattern[str] | None = None) -> Iterator[Sentence]:
+    """The clauses with three numbers or more of a sentence that has others: those between `, while` and the like.
+
+    Args:
+        sentence: The sentence.
+        between: What stands between the clauses; by default semicolons and conjunctions.
+
+    Example:
+        >>> from numerate.reading import find
+        >>> text = "Sales rose 5% to 21 from 20, while costs fell 10% to 9 from 10."
+        >>> [each.text for each in clauses_of(Sentence(text, 0, find(text)))]
+        ['Sales rose 5% to 21 from 20', ' costs fell 10% to 9 from 10.']
+    """
+    text, start = sentence.text, 0
+    breaks = [*(match.span() for match in (between or _TURN).finditer(text)), (len(text), len(text))]
+    for end, behind in breaks if len(breaks) > 1 else ():
+        inside = [
+            each for each in sentence.numerals
+            if sentence.offset + start <= each.start and each.end <= sentence.offset + end
+        ]  # fmt: skip
+        if len(inside) > 2:
+            cut = Sentence(text[start:end], sentence.offset + start, inside)
             cut.cached("whole", lambda _: sentence)
             yield cut
-        start += len(clause) + 2
+        start = behind
 
 
 def of_one_kind(sentence: Sentence) -> Sentence | None:

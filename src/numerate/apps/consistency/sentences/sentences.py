@@ -45,6 +45,9 @@ _PRIVATE = regex("[\ue000-\uf8ff]")
 _SPACED_MARKS = tuple(f" {mark}" for mark in ",;:.)]%")
 _JOIN = regex(r"(?:,? and |, ?|[ -]?)$")
 _SPAN = regex(r" (?:and|to|until|till|through) | ?[–—-] ?")
+_LARGE = {"ft": 12, "stone": 14}
+"""Units whose smaller unit may be left out, and how many of it they have."""
+_ENDS_HEIGHT = regex(r"[.,;:)]| \(| (?:tall|in height|and|in (?:his|her)|he|she|who|with)\b|$")
 _PRONOUN = regex(r"\b(?:(?:the|an?|another|his|her|its|their) [a-z]+|this|that|which|each|every|another|any|no) $")
 _DASHES = ("-", "–", "—")
 _REFERENCES = frozenset([
@@ -174,6 +177,8 @@ class Sentence:
         merged: list[Quantity] = []
         for each in self._raw():
             last = merged[-1] if merged else None
+            if last is not None and each.unit is None and last.unit in _LARGE and self._is_smaller(last, each):
+                each.unit, each.group = SMALLER[last.unit], "unit"  # type: ignore[index]
             if last is not None and self._is_continued(last, each):
                 sizes = measure_of(last.unit or ""), measure_of(each.unit or "")
                 ratio = sizes[1].factors[0] / sizes[0].factors[0]  # type: ignore[union-attr]
@@ -307,6 +312,16 @@ class Sentence:
         start, end = match.start() + self.offset, match.end() + self.offset
         inside = tuple(each for each in self.numerals if start <= each.start and each.end <= end)
         return Quantity(match[0], start, end, value, None, group, inside, step)
+
+    def _is_smaller(self, last: Quantity, each: Quantity) -> bool:
+        """Whether a number goes on with the smaller unit that it leaves out: `six foot four`, `11 stone 4`."""
+        between = self.text[last.end - self.offset : each.start - self.offset]
+        return (
+            between == " "
+            and each.group == "plain"
+            and each.value in range(1, _LARGE[last.unit or ""])
+            and _ENDS_HEIGHT.match(self.text, each.end - self.offset) is not None
+        )
 
     def _is_continued(self, last: Quantity, each: Quantity) -> bool:
         """Whether two neighbours are one quantity: `6 ft 2 in`, `2 hours and 45 minutes`."""

@@ -10,7 +10,12 @@ from numerate.apps.consistency.base import Rule, finding_at, rules, written_like
 from numerate.apps.consistency.repeats.restated import BARE, FRACTION, bare_units, fractions_and_decimals, scaled_money
 from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.sentences.slots import ANY, MONEY, UNIT, one, slot
-from numerate.apps.consistency.units.loose_conversions import loose_conversions, told_conversions, words_and_figures
+from numerate.apps.consistency.units.loose_conversions import (
+    clock_conversions,
+    loose_conversions,
+    told_conversions,
+    words_and_figures,
+)
 from numerate.numerals.unit_factors import converted, dimension_name, system_of
 
 if TYPE_CHECKING:
@@ -25,16 +30,21 @@ if TYPE_CHECKING:
 __all__ = ["Conversion"]
 
 _LIST = rf"{one(UNIT)}(?: ?(?:–|-|—|to|by|x|×|and|or|,) ?{one(UNIT)}){{0,3}}"
-_HEDGE = r"(?:about |approximately |approx\.? |around |roughly |nearly |almost |c\. |or |i\.e\.,? |~ ?|≈ ?|= ?)*"
+_HEDGE = (
+    r"(?:about |approximately |approx\.? |around |roughly |nearly |almost |some |just |over |under |only "
+    r"|a little |well "
+    r"|an estimated |equal to |equivalent to |or |i\.e\.,? |c\. |~ ?|≈ ?|= ?)*"
+)
 _BRACKET = regex(
     rf"(?P<one>{_LIST})(?: (?!to |or |and |by )[a-z]{{2,12}}){{0,3}} "
     rf"?[(\[]{_HEDGE}(?P<other>{_LIST}) ?(?:[)\];]|/ ?{one(UNIT)})"
 )
 _OR = regex(
-    rf"(?P<one>{_LIST})(?:, (?:or|i\.e\.,?)|,? (?:equal to|equivalent to|which is|that is|which equals|equals"
-    rf"|corresponding to|which are|or|or about|or roughly)| =| [–—-](?= (?:about|approximately|roughly|around"
-    rf"|nearly|some) )|, (?=about |approximately |roughly |around |nearly"
-    rf" )|[ ,]*/)"
+    rf"(?P<one>{_LIST})(?:,? (?:or|i\.e\.,?|that is,?|that's|in other words,?|namely|equals|equal to|equivalent to"
+    r"|corresponding to|which (?:is|are|makes|equals|comes to|corresponds to|works out at|means)|making)| ="
+    r"| [–—-](?= (?:about"
+    r"|approximately|roughly|around|nearly|some|or) )|(?: each)?, (?=about |approximately |roughly |around "
+    r"|nearly |almost )|[ ,]*/)"
     rf" ?{_HEDGE}(?P<other>{_LIST})(?P<end>.?)"
 )
 _MONEY = regex(
@@ -44,7 +54,9 @@ _MONEY = regex(
 )
 _EQUAL = regex(r"=|\bequal|\bequivalent|\bi\.e\.|\bthat is\b|\bwhich is\b")
 _LINK = regex(
-    r" or |=|/|(?:,| [–—-]) (?:about|approx|roughly|around|nearly)| (?:is|are|equals?|equivalent|corresponding) "
+    r" or |=|/|(?:,| [–—-]) (?:about|approx|roughly|around|nearly|almost|some)| (?:is|are|equals?|equivalent"
+    r"|corresponding|making"
+    r"|namely|i\.e\.|which [a-z]+s|other words)|that['’]s"
 )
 _OPEN_LIST = regex(rf"{one(ANY)}[ -]?(?:–|—|-|to|by|x|×|and|or|,)[ -]?$")
 _DIFFERENT_UNITS = {"rpm", "hp", "bbl", "nmi", "kn", "atm", "au", "ly"}
@@ -66,17 +78,19 @@ class Conversion(Rule):
 
     title = "conversion"
     help = "A quantity is given in two units, and the two values do not agree."
-    least = 2
+    least = 1
     least_of_paragraph = 2
 
     def wants(self, tally: Tally, text: str) -> bool:
         """Two quantities with units, or two amounts of money."""
+        if tally.values < 2:
+            return tally.units > 0 and ":" in text
         return (
             tally.units > 1
             or tally.money > 1
             or (_BRACKET_FIGURE.search(text) is not None and _FIGURES.search(text) is not None)
             or ("/" in text and FRACTION.search(text) is not None)
-            or (tally.units > 0 and any(map(text.__contains__, BARE)))
+            or (tally.units > 0 and (":" in text or any(map(text.__contains__, BARE))))
         )
 
     def paragraph(self, paragraph: Paragraph) -> Iterable[Finding]:
@@ -97,6 +111,8 @@ class Conversion(Rule):
             yield from fractions_and_decimals(sentence)
         if any(map(sentence.text.__contains__, BARE)):
             yield from bare_units(sentence)
+        if ":" in sentence.text:
+            yield from clock_conversions(sentence)
         if skeleton.count(UNIT) < 2:
             return
         yield from loose_conversions(sentence)
@@ -105,6 +121,8 @@ class Conversion(Rule):
                 continue
             for match in pattern.finditer(skeleton):
                 left, right = sentence.within(match["one"]), sentence.within(match["other"])
+                if not is_bracket and "," in match["other"]:
+                    right = right[: len(left)]  # `9 miles / 14 km, 350 m of climbing`
                 # `one to three miles (1.6 to 4.8 km)`: a number before the list has no unit of its own.
                 if len(left) != len(right) or _OPEN_LIST.search(skeleton, 0, match.start()):
                     continue
@@ -155,7 +173,9 @@ def _compare(one_: Quantity, other: Quantity, is_equal: bool) -> Finding | None:
     place = max(min(place, 0.13 * abs(other.value)), 2 * other.half)
     if dimension_name(one_.unit) == "time":
         place = min(place, 2 * other.half + 0.02 * abs(other.value))
-    if len(one_.numerals) > 1:
+    if len(other.numerals) > 1:
+        place = 2 * other.half
+    elif len(one_.numerals) > 1:
         place = min(place, 2 * other.half + 0.01 * abs(other.value))  # `5 ft 7 in` is not rounded to tens of cm
     if abs(other.value) < 5 and other.half == 0.5:
         place = 0.6  # nobody cuts off the half of a cup

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numerate.apps.consistency.sentences.sentences import Sentence
     from numerate.apps.findings import Finding
 
-__all__ = ["loose_conversions", "told_conversions", "words_and_figures"]
+__all__ = ["clock_conversions", "loose_conversions", "told_conversions", "words_and_figures"]
 
 MOST_WORDS = 70
 _EQUAL = regex(
@@ -35,6 +35,19 @@ _APART = regex(
     r"\b(?:than|and|from|per|each|every|plus|minus|by|between|above|below|after|before|for|with|while"
     r"|but|until|wide|long|high|deep|tall|apart|away|then|later|at|times|when|if|weigh\w*)\b|[;+×]"
 )
+_SAME = regex(
+    r"\b(?:that is|that['’]s|i\.e\.|in other words|which (?:is|equals|makes|comes to|works out at|corresponds to|means)"
+    r"|or (?:about|roughly|around|some|nearly)|equivalent to|equals|namely),? ?(?:(?:about|roughly|around|some|nearly"
+    r"|just|over|under|almost|only|well|a little) )*$"
+)
+"""Words right before the second quantity that leave no other reading."""
+_CLOCK = regex(
+    r"(?<![\d:.,–-])(?P<time>\d{1,3}(?::\d{2}){1,2})(?: ?(?:h|hours|min|minutes))?(?: ?\(|,? (?:or|i\.e\.,?|that is,?"
+    r"|which (?:is|makes|equals)|in other words,?|equal to|equivalent to)| =) ?(?:exactly |about |some |roughly "
+    r"|just )*$"
+)
+_ENDED = regex(r" ?[).,;]|$")
+_CLOCK_UNITS = {"s": 1, "min": 60, "h": 3600}
 _OTHER_SYSTEM = {"cal", "kcal", "nmi", "kn", "hp", "atm", "mmHg", "stone"}
 _THAT = regex(
     r"(?:that|this|which|in (?:miles|metric|imperial|american) (?:terms|units|measures?),? (?:that|this|it))"
@@ -77,8 +90,9 @@ def _are_two_systems(one: Quantity, other: Quantity) -> bool:
 
 
 def _compared(one: Quantity, other: Quantity, words: str, told: float = 4.0) -> Iterator[Finding]:
+    is_same = _SAME.search(words) is not None
     is_told = _EQUAL.search(words) is not None or words.strip(" ") in ("(", ",", "–", "—", "-")
-    if not is_told or _APART.search(words):
+    if not is_same and (not is_told or _APART.search(words)):
         return
     reals = converted(one.value, one.unit or "", other.unit or "")
     if dimension_name(one.unit or "") == "temperature":
@@ -97,6 +111,7 @@ def _compared(one: Quantity, other: Quantity, words: str, told: float = 4.0) -> 
         return
     bits = told + max(slip_bits(other, round(each / (2 * other.half)) * 2 * other.half) for each in reals)
     bits += 3.0 if 0.8 < other.value / reals[0] < 1.25 else 0.0
+    bits += 4.0 if 0.4 < other.value / reals[0] < 2.5 and is_same else 0.0
     bits = max(
         bits, *(9.0 for each in reals if abs(other.value / each - 10) < 0.3 or abs(each / other.value - 10) < 0.3), 0.0
     )
@@ -104,6 +119,27 @@ def _compared(one: Quantity, other: Quantity, words: str, told: float = 4.0) -> 
         meant = written_like(other, reals[0])
         message = f"{one.text} are {meant}, not {other.text}."
         yield finding_at("conversion", other, message, meant=reals[0], others=[one], probability=0.88)
+
+
+def clock_conversions(sentence: Sentence) -> Iterator[Finding]:
+    """Times such as `2:09:41` with the same in seconds, minutes or hours right behind: `27:50, or 1,760 seconds`."""
+    for quantity in sentence.quantities:
+        size = _CLOCK_UNITS.get(quantity.unit or "")
+        before = sentence.text[: quantity.start - sentence.offset]
+        match = _CLOCK.search(before) if size and len(quantity.numerals) == 1 else None
+        if match is None:
+            continue
+        parts = [float(each) for each in match["time"].split(":")]
+        if len(parts) == 2 and not _ENDED.match(sentence.text, quantity.end - sentence.offset):
+            continue  # `at 14:30, or 25 minutes before noon`
+        # Two parts are minutes and seconds, or hours and minutes.
+        scales = ((3600, 60, 1),) if len(parts) == 3 else ((60, 1), (3600, 60))
+        reals = [sum(a * b for a, b in zip(parts, scale, strict=True)) / size for scale in scales]
+        slack = 2 * quantity.half + (0.03 * quantity.value if quantity.hedge else 0.0)
+        real = min(reals, key=lambda each: abs(each - quantity.value))
+        if abs(real - quantity.value) > slack and 0.5 < quantity.value / real < 2 and max(parts[1:]) < 60:
+            message = f"{match['time']} are {plain(real)} {quantity.unit}, not {quantity.text.strip('()')}."
+            yield finding_at("conversion", quantity, message, meant=real, probability=0.88)
 
 
 def words_and_figures(sentence: Sentence) -> Iterator[Finding]:

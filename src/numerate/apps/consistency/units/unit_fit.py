@@ -75,7 +75,8 @@ _WHAT: dict[str, tuple[str, frozenset[str], str]] = {
         frozenset({"volume", "mass", "energy", "time", "data"}), "a volume",
     ),
     "took": (
-        r"\b(?:flight|journey|trip|drive|race|game|meeting|voyage|ride|construction|concert|lecture|hike|walk|crossing|hearing"
+        r"\b(?:flight|journey|trip|drive|race|game|meeting|voyage|ride|construction|concert|lecture|hike|walk"
+        r"|crossing|hearing"
         r"|operation|procedure|exam|session|recovery|commute|climb|tour|ascent|repair|installation"
         r"|delivery) (?:took|takes) ",
         frozenset({"time", "energy"}), "a duration",
@@ -131,8 +132,6 @@ _STEMS = (
 )  # fmt: skip
 _WORDS = (
     *(each.strip() for each in _STEMS), "take", "tall", "long", "wide", "deep", "high", "thick", "heavy",
-    "°c of", "°f of", "km/h of",
-    "mph of", "hz of", " v of", "volts of", "degrees of",
 )  # fmt: skip
 _ADJECTIVES = {
     "tall": (_LENGTH, "a height"), "long": (frozenset({"length", "time", "data", "angle"}), "a length"),
@@ -154,12 +153,6 @@ _AFTER = regex(
 _TAKES = regex(
     rf"\btakes? (?:[a-z]+ )?{_HEDGE}{slot('q', UNIT)} to (?P<what>walk|drive|reach|get|complete|finish|fly|read|cook"
     r"|travel|cross|climb|build|arrive)\b"
-)
-_AMOUNT = regex(
-    rf"{slot('q', UNIT)} of (?:saline|water|milk|beer|wine|juice|tea|coffee|oil|fuel|blood|petrol|diesel|flour"
-    rf"|rice|sugar|butter"
-    r"|salt|cement|sand|stock|broth|cream|plasma|glucose|ethanol|solution|honey|cheese|chocolate"
-    r"|vinegar)\b(?! (?:column|bath))"
 )
 _IN_LENGTH = regex(rf"{slot('q', UNIT)} in (?P<what>{'|'.join(_MEASURES)})\b")
 
@@ -204,13 +197,6 @@ class UnitFit(Rule):
             yield from self._compared(sentence, match, *_ADJECTIVES[match["what"] or match["what2"]], name)
         for match in matches(skeleton, (((" take",), _TAKES),)):
             yield from self._compared(sentence, match, frozenset({"time", "energy", "volume", "length"}), "a duration")
-        for match in matches(skeleton, (((" of ",), _AMOUNT),)):
-            q = sentence.get(match, "q")
-            measured = dimension_name(q.unit or "")
-            is_wrong = measured in ("temperature", "speed", "voltage", "frequency", "angle") or q.unit in ("km", "mi")
-            if is_wrong and not q.text.endswith("°"):
-                message = f"{q.text} cannot be an amount: {q.unit} is a unit of {measured}."
-                yield finding_at("unit", q, message, unit=q.unit, measures=measured)
         for match in matches(skeleton, (((" in ",), _IN_LENGTH),)):
             yield from self._compared(sentence, match, *_MEASURES[match["what"]])
 

@@ -26,6 +26,12 @@ _LIQUID = (
     r"(?:milk|beer|wine|petrol|diesel|gasoline|fuel|juice|blood|crude|cider|rainwater|sewage|paint|whisky|lemonade"
     r"|liquid gas|natural gas|lng|kerosene|oil)"
 )
+_SUBSTANCES = (
+    "water|milk|beer|wine|juice|tea|coffee|oil|fuel|blood|petrol|diesel|flour|rice|sugar|butter|salt|cement|sand|stock|broth"
+    "|cream|plasma|glucose|saline|solution|honey|cheese|chocolate|vinegar|dough|meat|beef|chicken|potatoe|tomatoe|onion"
+    "|apple|pasta|soup|gravel|compost|manure|fertili[sz]er|soil|coal|hay|grain|wheat|concrete|paint|waste|fish|gold"
+)
+"""What is weighed or poured, without a plural `s`."""
 _WATER = r"(?:water|drinking water|seawater|fresh water|freshwater|rainwater|meltwater)"
 
 
@@ -51,6 +57,11 @@ ROWS = (
         r"|provid|treat|process|swallow|los|drink|leak)\w* (?:back |up to |in |out "
         rf"|away )?{HEDGE}{_Q} of {_WATER}\b(?! (?:column|surface|pipe|main))",
         "area temperature speed voltage time power pressure frequency length", "an amount of water"),
+    _row(_SUBSTANCES,
+        rf"{_Q} of (?:(?!the |his |her |its |their |our |my )[a-z-]+ )?(?:{_SUBSTANCES})s?\b(?!-| (?:column|bath"
+        rf"|stations?|routes?"
+        r"|fields?|roads?|pipes?|pipelines?|tracks?|beach|coast|desert|land|trails?|dunes?))",
+        "temperature speed voltage frequency length", "an amount of it"),
     _row("beer|milk|wine|petrol|diesel|gasoline|fuel|juice|blood|crude|cider|sewage|paint|whisky|lemonade|gas|lng|kerosene|oil",
         rf"{_Q} of (?:(?!the|his|her|its)[a-z-]+ )?{_LIQUID}\b(?!-| (?:tank|pipe|pipeline|field|well|paint|column|bath"
         r"|station|stain|spill|palm|vessel|land|lease|acreage|barrel)s?\b)",
@@ -153,7 +164,7 @@ ROWS = (
     _row(" for ",
         r"\b(?:simmer|bak|boil|cook|rest|chill|fry|fri|roast|knead|steep|marinat|prov|soak|grill|steam"
         r"|microwav|refrigerat|braise|whisk|beat)(?:e|ed|es|s|ing"
-        rf"|y)?(?: (?!for\b)[a-z]+){{0,3}}? for {HEDGE}{_Q}",
+        rf"|y)?(?: (?!for\b)[a-z]+){{0,7}}? for {HEDGE}{_Q}",
         "mass volume area temperature speed energy pressure", "a duration"),
     _row("away|from the",
         rf"\b(?:is|lies|are|was|situated|located|stands) {HEDGE}{_Q} (?:away|from the (?:station|coast"
@@ -162,9 +173,11 @@ ROWS = (
     _row(" old|aged ",
         rf"\b(?:aged|at the age of) {_Q}(?! (?:in|to))|{slot('r', UNIT)}[ -]old\b",
         "mass area volume temperature pressure energy power length speed", "an age"),
-    _row("run|walk|hike|swim",
-        rf"\b(?:an?|the|his|her|our|their|first|daily) {_Q}[ -](?:run|walk|hike|swim|jog|trek|stroll|detour)\b",
-        "mass area temperature pressure volume", "a distance"),
+    _row("run|walk|hike|swim|jog|trek|detour|drive|ride|journey|trip|flight|commute|climb|march|crossing",
+        rf"\b(?:an?|the|his|her|our|their|first|daily)(?: (?:[a-z-]+"
+        rf"|\ue001[\ue100-\uf8ff]),)? {_Q}[ -](?:[a-z]+ )?(?:run|walk|hike|swim|jog|trek|stroll"
+        r"|detour|drive|ride|journey|trip|flight|commute|climb|march|crossing)\b",
+        "mass area temperature pressure volume data", "a distance"),
     _row("rea |rea:|space",
         rf"\b(?:floor|living|surface|usable|plot|land|roof|built-up|office|exhibition) (?:area|space)"
         rf"(?: of| is| was| measures|:|,)? {HEDGE}{_Q}",
