@@ -86,6 +86,7 @@ def test_the_suite_measures_growth_and_ratios(tmp_path: Path, capsys: pytest.Cap
         run("suite", "--only=walking")
 
 
+@pytest.mark.slow
 def test_training_speed_measures_both_sides(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "training.json"
     small = ("--tiny", "--batch=4", "--texts=64", "--steps=2", "--warm=1", "--rounds=1", "--seconds=5")

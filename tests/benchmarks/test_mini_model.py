@@ -113,6 +113,7 @@ def test_a_model_that_knows_the_facts_finds_the_slips(data: Path, tmp_path: Path
     assert slips.auc(right, wrong) == pytest.approx((1.5 + 3) / 6)
 
 
+@pytest.mark.slow
 def test_the_whole_chain_makes_a_model(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

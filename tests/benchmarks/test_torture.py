@@ -32,6 +32,7 @@ def test_the_sample_is_a_tenth() -> None:
     assert len({call.shown for call in every}) == len(every)
 
 
+@pytest.mark.slow
 def test_hostile_calls(folder: Path) -> None:
     faults = {call.shown: outcome.faults for call in SAMPLE if (outcome := torture_run.run(call, folder)).faults}
     assert not faults

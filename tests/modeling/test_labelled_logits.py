@@ -128,6 +128,7 @@ def test_compiled_to_one_graph_with_a_fixed_number_of_places() -> None:
     assert len(plain.logits) < len(compiled.logits) < batch["input_ids"].numel()
 
 
+@pytest.mark.slow
 def test_compiled_for_batches_of_several_lengths() -> None:
     """The second length makes all sizes symbols, the count of numbers among them."""
     model = without_dropout(model_of())

@@ -61,6 +61,7 @@ def test_numbers_without_a_place_are_left_out() -> None:
     assert torch.equal(rows * 10 + numbers, torch.arange(76))
 
 
+@pytest.mark.slow
 def test_the_compiled_number_loss_has_fewer_places_and_is_the_same() -> None:
     model = numerate.attach(
         backbone_of("bert"), tokenizer_of("bert"), "in-place", objective={"kind": "masked", "number_ratio": 0.2}

@@ -98,6 +98,7 @@ def test_names_and_settings() -> None:
         assert NextNumeral(tiny.of(name)).build().head is not None, name
 
 
+@pytest.mark.slow
 def test_one_transformer_under_every_head(tmp_path: Path) -> None:
     rows = ["softmax", "mog", "mog+copies"]
     options = Options(output=str(tmp_path), models=tuple(rows), log=lambda line: None)
