@@ -80,10 +80,10 @@ def _backbone(run: Run, tokenizer: Any) -> Any:
         return new_backbone(plan.scratch, tokenizer, plan.dropout)
     name = str(plan.checkpoint)
     config = fetched("AutoConfig", name)
-    if config.is_encoder_decoder:
+    if getattr(config, "is_encoder_decoder", False):
         raise RunError(
-            f"checkpoint {name!r} is an encoder-decoder, and a run has no targets for it: attach it in Python and train it "
-            "with NumberTrainer on model.processor(text, text_target=...)"
+            f"checkpoint {name!r} is an encoder-decoder, and a run has no targets for it: attach it in Python and train "
+            "it with NumberTrainer on model.processor(text, text_target=...)"
         )
     if plan.dropout is not None:
         set_dropout(config, plan.dropout)
