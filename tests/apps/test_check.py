@@ -12,7 +12,7 @@ import numerate
 from numerate.apps.check import CheckOptions, Outcome, check
 from numerate.apps.check_processes import check_files
 from numerate.apps.check_reports import json_report, terminal_report
-from numerate.apps.documents import Document, sentence_spans
+from numerate.apps.documents import Document, Problem, sentence_spans
 from numerate.apps.findings import Finding, FindingError, ranked
 from numerate.errors import BadInput
 
@@ -162,6 +162,12 @@ def test_the_terminal_shows_the_passage(files: list[str]) -> None:
     assert "(27 mi → 17 mi)" in lines[2] and "1 more" in "\n".join(lines)
     assert lines[-1] == "2 findings in 5 numbers (1 conversion, 1 sum)"
     assert [text.plain for text in terminal_report(Outcome())] == ["no findings in 0 numbers"]
+    empty = Outcome(problems=[Problem("b.txt", "the file is empty", is_harmless=True)])
+    assert [text.plain for text in terminal_report(empty)] == ["no findings in 0 numbers"]
+    unread = Outcome(problems=[*empty.problems, Problem("a.txt", "no such file", fatal=True)])
+    assert [text.plain for text in terminal_report(unread)] == [
+        "no findings in 0 numbers; not everything could be read"
+    ]
 
 
 def test_a_rule_comes_before_a_distribution() -> None:

@@ -85,3 +85,7 @@ def test_texts_without_numbers_give_a_hint(tmp_path: Path, capsys: pytest.Captur
     (tmp_path / "a.jsonl").write_text("\n".join(json.dumps({"text": f"no {'number ' * i}"}) for i in range(1, 5)))
     prepare("luna", output=str(tmp_path / "p"), data=str(tmp_path / "a.jsonl"), scale="tiny")
     assert "no number found; is data.text the right field?" in capsys.readouterr().out
+    # A run that reads numbers as subwords never counts any.
+    prepare("masked-lm", output=str(tmp_path / "q"), data=str(tmp_path / "a.jsonl"), scale="tiny")
+    said = capsys.readouterr().out
+    assert "no number found" not in said and " tokens, numbers as tokens, 1 shards" in said

@@ -68,6 +68,9 @@ def test_texts_without_numbers_are_told_before_training(tmp_path: Path, capsys: 
     train("luna", data=str(tmp_path / "texts.jsonl"), output_dir=str(tmp_path / "out"), scale="tiny", changes=changes)
     said = capsys.readouterr()
     assert "no number found in the training texts; is data.text the right field?" in said.out
+    subwords = {"data": str(tmp_path / "texts.jsonl"), "output_dir": str(tmp_path / "b"), "scale": "tiny"}
+    train("masked-lm", **subwords, changes=changes)
+    assert "no number found" not in capsys.readouterr().out, "subwords: it never counts any"
     assert re.search(r"^step 1/1  mean loss \d", said.err, re.MULTILINE), "also where logging_steps is not reached"
 
 

@@ -163,6 +163,14 @@ def test_training_arguments_are_checked(tmp_path: Path) -> None:
     assert settings.eval_strategy == "no" and not settings.load_best_model_at_end, "there is no dev set"
 
 
+def test_a_run_has_no_targets_for_an_encoder_decoder(texts: dict[str, str], tmp_path: Path) -> None:
+    new_backbone("t5").save_pretrained(tmp_path / "t5")
+    tokenizer_of("t5").save_pretrained(tmp_path / "t5")
+    run = load_run("luna", changes=[*CPU, f"model.checkpoint={tmp_path / 't5'}"])
+    with pytest.raises(RunError, match="is an encoder-decoder, and a run has no targets for it"):
+        build(run.with_data(**texts), tmp_path / "o")
+
+
 def test_bad_data_is_found_before_the_model_is_built(texts: dict[str, str], tmp_path: Path) -> None:
     run = load_run("luna", changes=CPU)  # its checkpoint is not there, either
     with pytest.raises(SourceError, match="no such file"):

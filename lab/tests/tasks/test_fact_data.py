@@ -56,6 +56,10 @@ def _edit_line(path: Path, number: int, **fields: Any) -> None:
     path.write_text("\n".join(lines) + "\n", "utf-8")
 
 
+def _first_table(folder: Path) -> str:
+    return json.loads((folder / "tables.jsonl").read_text("utf-8").splitlines()[0])["table_id"]
+
+
 def _csv(folder: Path) -> Path:
     return folder / "data" / "all_csv" / "val-2.html.csv"
 
@@ -87,7 +91,12 @@ LINES: dict[str, tuple[Any, str]] = {
     ),
     "no rows": (lambda f: _edit_line(f / "tables.jsonl", 12, rows=[]), r"tables.jsonl:13: .*field 'rows' is empty"),
     "a cell that is no text": (
-        lambda f: _edit_line(f / "tables.jsonl", 12, rows=[["a", 1, "b", "c"]]), r"tables.jsonl:13: .*row 1 must",
+        lambda f: _edit_line(f / "tables.jsonl", 12, header=["a", "b"], rows=[["a", 1]]),
+        r"tables.jsonl:13: .*row 1 must have 2 texts, got 1 among them",
+    ),
+    "two tables with one id": (
+        lambda f: _edit_line(f / "tables.jsonl", 12, table_id=_first_table(f)),
+        r"tables.jsonl:13: table '.*' is also in .*tables.jsonl:\d+; give each its own table_id",
     ),
     "unknown label": (
         lambda f: _edit_line(f / "val.jsonl", 1, label="maybe"), r"val.jsonl:2: label must be .* got 'maybe'",

@@ -34,6 +34,7 @@ CASES = [
     (["22.22%"], "percent", ["22.22"], "percent", NUMBER, 1, 1),  # the sign is enough: no scale on top
     (["12%"], "", ["12"], "", SPAN, 0, 0),
     (["7.5 percent"], "", ["7.5"], "percent", SPAN, 1, 1),
+    ([" %87"], "", ["0.87"], "", NUMBER, 0, 0),  # a digit or a space before the sign, but not at the ends of the item
     (["(3.2%)"], "", ["-3.2"], "percent", SPAN, 1, 1),
     # Accounting negatives, but none with a comma.
     (["(134)"], "", ["-134"], "", SPAN, 1, 1),

@@ -57,7 +57,9 @@ def terminal_report(outcome: Outcome, top: int = 50) -> Iterator[Text]:
     counts = Counter(finding.rule for finding in findings)
     said = ", ".join(f"{count} {rule}" for rule, count in counts.most_common())
     what = f"{len(findings)} finding{'s' * (len(findings) != 1)}" if findings else "no findings"
-    yield Text(f"{what} in {outcome.numbers:,} numbers{f' ({said})' if said else ''}")
+    unread = any(not (problem.is_note or problem.is_harmless) for problem in outcome.problems)
+    rest = "; not everything could be read" if unread else ""
+    yield Text(f"{what} in {outcome.numbers:,} numbers{f' ({said})' if said else ''}{rest}")
 
 
 def json_report(outcome: Outcome) -> dict[str, Any]:

@@ -105,8 +105,9 @@ def prepare(
     for split, shards in ready.data.items():
         meta = shards.meta
         empty = f"; {meta['empty']} empty texts skipped" if meta["empty"] else ""
-        typer.echo(f"{shards.folder}: {_counts(meta)}, {len(meta['shards'])} shards{empty}")
-        if split == "train" and meta["numbers"] == 0:
+        slots = ready.model.processor.has_slots
+        typer.echo(f"{shards.folder}: {_counts(meta, slots)}, {len(meta['shards'])} shards{empty}")
+        if split == "train" and slots and meta["numbers"] == 0:
             typer.echo(f"{shards.folder}: no number found{_FIELD}")
 
 
@@ -171,8 +172,9 @@ def _trained(plan: Run, name: str, folder: Path, resume: bool) -> dict[str, Any]
         if is_main and model is not None:
             trained, total = model.trainable_parameters()
             meta = trainer.train_dataset.meta  # type: ignore[union-attr]
-            typer.echo(f"{_counts(meta)}; {trained:,} of {total:,} parameters are trained")
-            if meta["numbers"] == 0:
+            slots = model.processor.has_slots
+            typer.echo(f"{_counts(meta, slots)}; {trained:,} of {total:,} parameters are trained")
+            if slots and meta["numbers"] == 0:
                 typer.echo(f"no number found in the training texts{_FIELD}")
         metrics = dict(trainer.train(resume_from_checkpoint=True if resume else None).metrics)
     # On all processes, which may each hold a part of the weights; and before anything else can fail.
@@ -295,8 +297,10 @@ def _run_of(folder: str, scale: str | None, changes: list[str] | None) -> Run:
     return resolved(plan, changes or (), str(path))
 
 
-def _counts(meta: dict[str, Any]) -> str:
-    return f"{meta['rows']:,} texts, {meta['tokens']:,} tokens, {meta['numbers']:,} numbers"
+def _counts(meta: dict[str, Any], slots: bool) -> str:
+    """Sizes of encoded texts; only numbers with a slot are counted in them, which a notation as subwords has not."""
+    numbers = f", {meta['numbers']:,} numbers" if slots else ", numbers as tokens"
+    return f"{meta['rows']:,} texts, {meta['tokens']:,} tokens{numbers}"
 
 
 def _write_run(trainer: Any, run: Run, name: str, folder: Path, metrics: dict[str, Any]) -> None:

@@ -80,6 +80,11 @@ def _backbone(run: Run, tokenizer: Any) -> Any:
         return new_backbone(plan.scratch, tokenizer, plan.dropout)
     name = str(plan.checkpoint)
     config = fetched("AutoConfig", name)
+    if getattr(config, "is_encoder_decoder", False):
+        raise RunError(
+            f"checkpoint {name!r} is an encoder-decoder, and a run has no targets for it: attach it in Python and "
+            "train it with NumberTrainer on model.processor(text, text_target=...)"
+        )
     if plan.dropout is not None:
         set_dropout(config, plan.dropout)
     said = " ".join(config.architectures or ())

@@ -178,7 +178,13 @@ def _in_lines(folder: Path, split: str) -> Found:
 
 def _tables_in(path: str) -> tuple[dict[str, tuple[str, Any]], str]:
     """Where each table of a file of JSON lines is, and its record; tables are checked when they are used."""
-    return {_text(row, "table_id", where): (where, row) for where, row in rows_of(path)}, path
+    found: dict[str, tuple[str, Any]] = {}
+    for where, row in rows_of(path):
+        name = _text(row, "table_id", where)
+        if name in found:  # a statement would be judged by the other one
+            raise SourceError(f"{where}: table {name!r} is also in {found[name][0]}; give each its own table_id")
+        found[name] = where, row
+    return found, path
 
 
 def _table(name: str, row: Mapping[str, Any], where: str) -> FactTable:
@@ -195,6 +201,8 @@ def _checked(name: str, caption: str, header: list[Any], rows: list[Any], where:
     for number, row in enumerate([header, *rows]):
         if not isinstance(row, list) or len(row) != len(header) or not all(isinstance(cell, str) for cell in row):
             got = f"{len(row)} cells" if isinstance(row, list) else repr(row)[:40]
+            if isinstance(row, list) and len(row) == len(header):
+                got = repr(next(cell for cell in row if not isinstance(cell, str)))[:40] + " among them"
             raise SourceError(f"{where}: table {name!r}: row {number} must have {len(header)} texts, got {got}")
     return FactTable(name, caption, tuple(header), tuple(map(tuple, rows)))
 

@@ -63,7 +63,7 @@ def official_number(text: str) -> float | None:
     word = _WITH_WORD.search(text)
     factor = 1 if word is None else _factor(word.group())
     sign = -1 if _NEGATIVE.search(text) else 1
-    return round(number * factor * sign * (0.01 if _PERCENT.search(text) else 1), 4)
+    return round(number * factor * sign * (0.01 if _PERCENT.search(text.strip()) else 1), 4)
 
 
 def answer_string(items: Sequence[str], scale: str) -> str:
