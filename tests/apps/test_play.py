@@ -45,6 +45,10 @@ def test_a_number_moves_by_powers_of_ten_in_its_style() -> None:
     assert number_names(text) == ["1: 1,500", "2: 4.5", "3: 1999"]
     assert moved_text(text, "1: 1,500", 1) == text.replace("1,500", "15,000")
     assert moved_text(text, "2: 4.5", -2) == text.replace("4.5", "0.045")
+    for text_of, factor, expected in (
+        ("$1.5 billion", -1, "$0.15 billion"), ("$1.5 billion", 0.35, "$3.36 billion"), ("up 3.2%", 1, "up 32%"),
+    ):  # fmt: skip
+        assert moved_text(text_of, "1", factor) == expected
     assert moved_text(text, "9: 3", 1) == moved_text(text, None, 0) == text
     shown = words_html("The [MASK] is 300 metres tall.", "1: 300", 1, [judging_model()] * 2, ["one", "two"])
     assert shown.count("<table>") == 2 and ">3000</mark>" in shown
@@ -61,6 +65,16 @@ def test_input_has_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     big.write_bytes(b"1,2\n" * 100)
     monkeypatch.setattr(play_parts, "MAX_FILE_BYTES", 100)
     assert "at most 100 are read" in safely(lambda: checked_html("", str(big), None))()
+
+
+def test_what_cannot_be_checked_is_said_without_the_upload_folder(tmp_path: Path) -> None:
+    binary, empty = tmp_path / "a.bin", tmp_path / "b.txt"
+    binary.write_bytes(bytes(range(256)) * 20)
+    empty.write_bytes(b"")
+    said = safely(lambda: checked_html("", str(binary), None))()
+    assert "binary file left out" in said and "a.bin" in said and str(tmp_path) not in said
+    assert "Nothing to check" in checked_html("5 kg", str(empty), None)
+    assert "Nothing to check" in checked_html(" ", None, None) and "looks wrong" in checked_html("5 kg", None, None)
 
 
 def test_only_listed_results_are_read(tmp_path: Path) -> None:

@@ -85,18 +85,19 @@ def number_names(text: str) -> list[str]:
 
 def moved_text(text: str, chosen: str | None, power: float) -> str:
     """The text with one of its numbers multiplied by a power of ten, written in the same style."""
-    numerals = find(check_size(text, MAX_SENTENCE))
+    text = check_size(text, MAX_SENTENCE)
+    numerals = find(text)
     place = int(chosen.partition(":")[0]) - 1 if chosen and chosen.partition(":")[0].isdecimal() else 0
     if not 0 <= place < len(numerals) or not power:
         return text
     each = numerals[place]
-    value = each.value * 10.0**power
-    rounded = float(f"{value:.3g}")
+    rounded = float(f"{each.value * 10.0**power:.3g}")
     style = each.style
     if style.family == "decimal" and style.exponent is None:
         import dataclasses
 
-        decimals = len(f"{rounded:.12f}".rstrip("0").partition(".")[2]) if math.isfinite(rounded) else 0
+        written = float(f"{each.written * 10.0**power:.3g}")  # of 1.5 billion, 1.5
+        decimals = len(f"{written:.12f}".rstrip("0").partition(".")[2]) if math.isfinite(written) else 0
         style = dataclasses.replace(style, decimals=decimals, anchor=None)
     return f"{text[: each.start]}{render(style, rounded)}{text[each.end :]}"
 
@@ -140,7 +141,12 @@ def checked_html(text: str, path: str | None, model: Any) -> str:
         from numerate.apps.check import check
     except ImportError:
         raise BadInput("checking is not part of this version") from None
-    found = check(Path(path) if path else text, model=False if model is None else model)
+    if not (size if path else text.strip()):
+        return "<p>Nothing to check: write a text, or choose a file.</p>"
+    try:
+        found = check(Path(path) if path else text, model=False if model is None else model)
+    except BadInput as error:  # without the folder in which the page keeps what was uploaded
+        raise BadInput(str(error).replace(str(path), Path(path).name) if path else str(error)) from None
     if not found:
         return "<p>Nothing looks wrong.</p>"
     rows = []
