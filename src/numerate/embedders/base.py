@@ -117,7 +117,8 @@ def finite_values(numbers: NumberTable, limit: float = LARGEST) -> tuple[Tensor,
     """
     values = numbers.values()
     flags = torch.stack([values.isnan(), values == torch.inf, values == -torch.inf], dim=-1).to(torch.float64)
-    return torch.nan_to_num(values, nan=0.0, posinf=limit, neginf=-limit).clamp(-limit, limit), flags
+    finite = torch.nan_to_num(values, nan=0.0, posinf=limit, neginf=-limit)
+    return finite.clamp(-limit, limit) if limit < LARGEST else finite, flags
 
 
 def signed_log(values: Tensor, unit: float = 1.0) -> Tensor:

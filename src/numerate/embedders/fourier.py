@@ -92,18 +92,22 @@ def waves(logarithm: Tensor, count: int, longest: float, shortest: float) -> Ten
     Shape:
         logarithm: (...) float64. Output: (..., 2 · count).
     """
-    make = _periods if torch.compiler.is_compiling() else _cached_periods
-    angles = 2 * math.pi * (logarithm[..., None] / make(count, longest, shortest, logarithm.device))
-    return torch.cat([angles.cos(), angles.sin()], dim=-1)
+    make = _oscillators if torch.compiler.is_compiling() else _cached_oscillators
+    frequencies, phases = make(count, longest, shortest, logarithm.device)
+    return torch.addcmul(phases, logarithm[..., None], frequencies).sin()
 
 
-def _periods(count: int, longest: float, shortest: float, device: torch.device) -> Tensor:
+def _oscillators(count: int, longest: float, shortest: float, device: torch.device) -> tuple[Tensor, Tensor]:
+    """Angular frequencies and phases of `waves` as sines: (2 · count,) each."""
     steps = torch.linspace(0, 1, count, dtype=torch.float64, device=device)
-    return longest * (shortest / longest) ** steps
+    frequencies = 2 * math.pi / (longest * (shortest / longest) ** steps)
+    phases = torch.zeros(2, count, dtype=torch.float64, device=device)
+    phases[0] = math.pi / 2  # the cosines
+    return frequencies.repeat(2), phases.flatten()
 
 
-_cached_periods = functools.cache(_periods)
-"""The same periods in every step, without three operations to compute them."""
+_cached_oscillators = functools.cache(_oscillators)
+"""The same tensors in every step, without the operations that compute them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,12 +167,12 @@ class LogFourierEmbedder(Embedder):
     def features(self, numbers: NumberTable) -> Tensor:
         """float64 (N, 2 · n_frequencies + 6): cosines, sines, sign, whole, zero, NaN, inf, -inf."""
         values, specials = finite_values(numbers)
-        is_number = 1 - specials[:, 0]
         logarithm = _log_size(values)
         seen = ((logarithm - self.floor) / self.fade).clamp(0, 1)
         seen_waves = waves(logarithm, self.n_frequencies, self.longest, self.shortest) * seen[:, None]
         whole = (values == values.round()) * seen if self.integer_flag else torch.zeros_like(seen)
-        flags = torch.stack([values.sign() * seen, whole, (1 - seen) * is_number], dim=-1)
+        zero = 1 - (seen + specials[:, 0])
+        flags = torch.stack([values.sign() * seen, whole, zero], dim=-1)
         return torch.cat([seen_waves, flags, specials], dim=-1)
 
     def forward(self, numbers: NumberTable) -> Tensor:

@@ -29,9 +29,11 @@ class Head(nn.Module):
 
     Attributes:
         Config: The frozen dataclass of its options; its `kind` is the registered name.
+        reads_queries: Whether a head that `looks_back` reads the `query_states` of a `PointerContext`.
     """
 
     Config: ClassVar[type[Config]]
+    reads_queries: ClassVar[bool] = True
     _written: ClassVar[bool] = False
 
     def __init__(self, dim: int, config: Config) -> None:

@@ -24,9 +24,9 @@ _MEAN_RATE, _WIDTH_RATE, _WEIGHT_RATE = 0.05, 0.1, 0.3
 """Factors on the last layer's outputs: early in training, means must move more slowly than widths."""
 _RATIO_RATE = 0.2
 """Factor on the output for the logarithm of a ratio."""
-_RATIO_WIDTH, _RATIO_LEAST = 1.0, 0.01
-"""Initial and least width of a ratio component in the signed logarithm: 1 % of the number, about as people round.
-(With 1e-4, components diverged at the first large gradient.)"""
+_RATIO_LEAST = 0.01
+"""Least width of a ratio component in the signed logarithm (at first, the width is 1 more): 1 % of the number, about as
+people round. (With 1e-4, components diverged at the first large gradient.)"""
 _SHIFTS = 30
 """Mean-shift steps from each component's mean to a local maximum of the mixture."""
 
@@ -40,11 +40,16 @@ def signed_log(values: Tensor, unit: float) -> Tensor:
     """
     size = values.abs()
     ratio, far = size / unit, size.log() + math.log(2 / unit)  # the quotient of a large number overflows
-    if torch.compiler.is_exporting():  # ONNX has no `copysign`, and its runtime no `asinh` of float64
-        near = torch.log(ratio + torch.sqrt(ratio * ratio + 1))
-        result = torch.where(size < unit * 1e12, near, far)
+    result = torch.where(size < unit * 1e12, _asinh(ratio), far)
+    if torch.compiler.is_exporting():  # ONNX has no `copysign`
         return torch.where(values < 0, -result, result)
-    return torch.where(size < unit * 1e12, torch.asinh(ratio), far).copysign(values)
+    return result.copysign(values)
+
+
+def _asinh(values: Tensor) -> Tensor:
+    if torch.compiler.is_exporting():  # the runtime of ONNX has no `asinh` of float64
+        return torch.log(values + torch.sqrt(values * values + 1))
+    return torch.asinh(values)
 
 
 def signed_log_slope(values: Tensor, unit: float) -> Tensor:
@@ -89,8 +94,7 @@ class MixtureDistribution(ValueDistribution):
     def _log_prob(self, values: Tensor, precision: Tensor) -> Tensor:
         if self.mass:
             return self._log_mass(values, precision)
-        z = (signed_log(values, self.unit)[..., None] - self.means[:, None]) / self.widths[:, None]
-        return self._mixed(log_normal(z) - self.widths.log()[:, None]) + signed_log_slope(values, self.unit)
+        return self._terms(signed_log(values, self.unit)).logsumexp(-1) + signed_log_slope(values, self.unit)
 
     def _log_mass(self, values: Tensor, precision: Tensor) -> Tensor:
         slope = signed_log_slope(values, self.unit)
@@ -121,8 +125,9 @@ class MixtureDistribution(ValueDistribution):
         return from_signed_log(at.gather(-1, best)[:, 0], self.unit)
 
     def _terms(self, at: Tensor) -> Tensor:
+        """Log-density of each weighted component at signed logarithms (N, C): (N, C, K)."""
         z = (at[..., None] - self.means[:, None]) / self.widths[:, None]
-        return self.log_weights[:, None] + log_normal(z) - self.widths.log()[:, None]
+        return log_normal(z, (self.log_weights - self.widths.log())[:, None])
 
     def _sample(self, count: int, generator: torch.Generator | None) -> Tensor:
         weights = self.log_weights.exp()
@@ -190,6 +195,7 @@ class MixtureHead(Head):
     """
 
     Config = MixtureConfig
+    reads_queries = False
     config: MixtureConfig
     anchors: Tensor
     gaps: Tensor
@@ -237,21 +243,24 @@ class MixtureHead(Head):
         shifts, stretches, scores = outputs.split([count, count, count + config.atom], dim=-1)
         related: list[Tensor] = []
         if self.ratios is not None and earlier is not None:
-            others = earlier.table.values()[earlier.rows].where(earlier.visible, 0.0)
+            # The bits times truth values: a float that is NaN or infinite would stay NaN.
+            others = float_values(earlier.table.bits[earlier.rows] * earlier.visible)
             logarithm, certainty, more = self.ratios(hidden, earlier)
             # Ratios are positive: the sign stays.
-            related = [signed_log(others, config.unit) + others.sign() * _RATIO_RATE * logarithm]
+            own_logs = signed_log(others, config.unit)
+            related = [torch.addcmul(own_logs, others.sign(), logarithm, value=_RATIO_RATE)]
             stretches = torch.cat([stretches, certainty], dim=-1)
-            scores = torch.cat([scores, more.where(earlier.visible, -torch.inf)], dim=-1)
+            scores = torch.cat([scores, more + earlier.visible.log()], dim=-1)  # the logarithm is 0 or -inf
         gaps, stretched = float_values(self.gaps), _stretched(stretches)
         own, further = stretched.split([count, stretched.shape[-1] - count], dim=-1)
-        means = [float_values(self.anchors) + gaps * (_MEAN_RATE * shifts)]
-        widths = [config.min_width + gaps / 2 * own]
+        least = own.new_full((len(own), 1), config.min_width)
+        means = [torch.addcmul(float_values(self.anchors), gaps, shifts, value=_MEAN_RATE)]
+        widths = [torch.addcmul(least, gaps, own, value=0.5)]
         if config.atom:
-            means.append(own.new_zeros(own.shape[0], 1))
-            widths.append(own.new_full((own.shape[0], 1), config.min_width))
+            means.append(torch.zeros_like(least))
+            widths.append(least)
         if related:
-            widths.append(further * _RATIO_WIDTH + max(config.min_width, _RATIO_LEAST))
+            widths.append(further + max(config.min_width, _RATIO_LEAST))
         mixture = MixtureDistribution(
             (_WEIGHT_RATE * scores).log_softmax(-1), torch.cat(means + related, dim=-1), torch.cat(widths, dim=-1),
             config.unit, config.mass,
@@ -269,5 +278,4 @@ def _stretched(outputs: Tensor) -> Tensor:
     An exponential falls so fast that components become too narrow before their means have settled, and training
     diverges (observed with batches of a few numbers).
     """
-    slow = _WIDTH_RATE * outputs
-    return ((slow + torch.sqrt(slow.square() + 4)) / 2).square()
+    return torch.exp(2 * _asinh(_WIDTH_RATE / 2 * outputs))

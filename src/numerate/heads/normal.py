@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from numerate.heads.base import LARGEST
 
@@ -23,9 +24,10 @@ _NARROW = 1e-4
 """Largest half-width, in spreads, over which a normal density equals an exponential function to 1e-8."""
 
 
-def log_normal(z: Tensor) -> Tensor:
-    """Log-density of the standard normal distribution, with z clamped to ±10^15."""
-    return -0.5 * z.clamp(-_FARTHEST, _FARTHEST).square() - _HALF_LOG_TAU
+def log_normal(z: Tensor, plus: Tensor | float = 0.0) -> Tensor:
+    """Log-density of the standard normal distribution, with z clamped to ±10^15; `plus` is added."""
+    near = functional.hardtanh(z, -_FARTHEST, _FARTHEST)  # as `clamp`, whose gradient is five operations and not one
+    return torch.rsub(near.square(), plus - _HALF_LOG_TAU, alpha=0.5)
 
 
 def log_cdf(z: Tensor) -> Tensor:

@@ -44,14 +44,14 @@ class PointerContext:
     Shape:
         table: (B, M), the numbers of all texts of the batch.
         read_states: (B, M, D), the state of the first token after which a number is known; arbitrary if not visible.
-        query_states: (B, M, D), the state from which a number is, or would be, predicted.
+        query_states: (B, M, D), the state from which a number is, or would be, predicted; None if no head reads it.
         rows, numbers: (N,) int64, the text and the index in it of each predicted number; all pairs are distinct.
         visible: (N, M) bool, which numbers of its text each predicted number may point at.
     """
 
     table: NumberTable
     read_states: Tensor
-    query_states: Tensor
+    query_states: Tensor | None
     rows: Tensor
     numbers: Tensor
     visible: Tensor
@@ -149,6 +149,8 @@ class Pointer(nn.Module):
 
     def forward(self, hidden: Tensor, context: PointerContext) -> Tensor:
         """Scores of the numbers of each row's text, in float64: (N, M)."""
+        if context.query_states is None:
+            raise ValueError("query_states is None: a pointer reads them, see `Head.reads_queries`")
         keys = run_wide(self.told, context.read_states) + run_wide(self.asked, context.query_states)
         at = (context.rows, context.numbers)
         # With the queries at the places of their own numbers, one matrix product per text needs no copies of the keys.

@@ -143,7 +143,7 @@ class BackboneInfo:
             return (torch.cumsum(real, dim=1).type_as(real) * real).long() + self.positions_after
         if not self.takes_positions or self.task == "multimodal-lm" or mask is None or mask.shape != ids.shape:
             return None
-        padding = mask.bool().cumsum(1).eq(0).sum(1, keepdim=True)
+        padding = mask.long().argmax(1, keepdim=True)  # the place of the first 1
         return (torch.arange(ids.shape[1], device=ids.device) - padding).clamp_min(0)
 
 

@@ -15,6 +15,7 @@ from numerate.processing.slot_positions import NumberPlaces, predicting_tokens
 from numerate.processing.static_shapes import (
     LaterCounts,
     chosen_rows,
+    first_numbers,
     first_places,
     has_fixed_shapes,
     is_recorded,
@@ -102,10 +103,9 @@ class Predicted:
             return self._number_places, None
         mask = self._scored
         if uses_capacity(mask, self._share):
-            found, count = first_places(mask, self._share), mask.shape[1]
-            length = self.fields["input_ids"].shape[1]
-            tokens = self._tokens.flatten().index_select(0, found).clamp(0, length - 1)
-            return (found // count, tokens, found % count), mask.flatten().index_select(0, found)
+            rows, numbers = first_numbers(mask, self._share)
+            tokens = self._tokens[rows, numbers].clamp_max(self.fields["input_ids"].shape[1] - 1)
+            return (rows, tokens, numbers), mask[rows, numbers]
         rows, numbers = numbers_where(mask, self._counts[-1])
         return (rows, self._tokens[rows, numbers], numbers), None
 
@@ -218,7 +218,7 @@ def _number_loss(
     terms = model.head.loss(states, targets, *context_of(model, hidden, wanted, where))
     count: Tensor | int = len(rows)
     if counted is not None:
-        terms, count = terms.where(counted, 0.0), counted.sum()
+        terms, count = terms * counted, counted.sum()
     if task.labels is not None and getattr(model.objective, "counts_tokens", False):
         count = (task.labels[:, int(model.info.is_causal) :] != -100).sum()
         return mean_over(terms.sum(), count, shares, "tokens")
@@ -262,8 +262,11 @@ def context_of(model: NumberModel, hidden: Tensor, wanted: Predicted, where: Pos
         return []
     before = wanted.before
     delay = 0 if before is not None else 1 if model.info.is_encoder_decoder else None
-    hidden, places = hidden.to(model.device), wanted.places
-    return [earlier_numbers(hidden, wanted.fields, where, before=before, delay=delay, places=places)]
+    found = earlier_numbers(
+        hidden.to(model.device), wanted.fields, where, before=before, delay=delay, places=wanted.places,
+        queries=model.head.reads_queries,
+    )  # fmt: skip
+    return [found]
 
 
 def with_own_logits(model: NumberModel, items: dict[str, Any], hidden: Tensor) -> dict[str, Any]:

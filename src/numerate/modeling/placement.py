@@ -102,7 +102,7 @@ def rows_at(rows: Tensor, index: Tensor, wanted: Tensor) -> Tensor:
 
 def earlier_numbers(
     hidden: Tensor, fields: Mapping[str, Any], where: tuple[Tensor, Tensor, Tensor],
-    *, before: Tensor | None = None, delay: int | None = 0, places: NumberPlaces | None = None,
+    *, before: Tensor | None = None, delay: int | None = 0, places: NumberPlaces | None = None, queries: bool = True,
 ) -> PointerContext | None:  # fmt: skip
     """The numbers of its text that each predicted number may copy: given, finite and already read.
 
@@ -114,6 +114,7 @@ def earlier_numbers(
         delay: How many tokens after its last one a number has been read; None for a model that attends to both sides,
             where every *other* given number may be copied.
         places: Places of the numbers in the fields, if they are known already.
+        queries: Whether the head reads `query_states`.
 
     Returns:
         None for a batch without a number table.
@@ -128,13 +129,14 @@ def earlier_numbers(
     seen = given[rows] & (index != numbers[:, None])  # a number never copies itself
     if delay is not None:
         seen = seen & (last[rows] + delay <= tokens[:, None])
-    first = places.slot if before is None else places.first
-    _, asked = predicting_tokens(first, given, length, before=before, stay=True)
-    read = last + delay if delay else last
+    read = [last + delay if delay else last]
+    if queries:
+        first = places.slot if before is None else places.first
+        read.append(predicting_tokens(first, given, length, before=before, stay=True)[1])
     start = length * torch.arange(last.shape[0], device=last.device)[:, None]
     # Numbers that are not given are never visible, so their states may be those of any token.
-    told, asked = (
+    states = [
         hidden.flatten(0, 1).index_select(0, (start + token.clamp(0, length - 1)).flatten()).unflatten(0, last.shape)
-        for token in (read, asked)
-    )
-    return PointerContext(places.table, told, asked, rows, numbers, seen)
+        for token in read
+    ]
+    return PointerContext(places.table, states[0], states[1] if queries else None, rows, numbers, seen)

@@ -75,9 +75,9 @@ class RatioFeatures(nn.Module):
         own, other = own[..., None].unbind(2), other.unbind(2)  # (B, M, 1) and (B, M, neighbours) each
         both = own[3] * other[3]
         apart = (own[2] - other[2]).abs().clamp_min(1)
-        told = torch.stack([own[1] * other[1], 1 / apart, both], dim=-1)
+        told = [each[..., None] for each in (own[1] * other[1], apart.reciprocal(), both)]
         ratio = waves(own[0] - other[0], _FREQUENCIES, _LONGEST, _SHORTEST)
-        return (torch.cat([ratio, told], dim=-1) * both[..., None]).flatten(2)
+        return (torch.cat([ratio, *told], dim=-1) * both[..., None]).flatten(2)
 
     def forward(self, slots: Tensor, table: NumberTable, places: NumberPlaces | None = None) -> Tensor:
         """The vectors: (B, M, width); `places` are those of the slots and the table, if they are known already."""

@@ -215,7 +215,8 @@ class Objective(ABC):
 
     def combine(self, tokens: Tensor | None, numbers: Tensor | None, training: bool = True) -> Tensor | None:
         """Adds the mean token loss and the weighted mean number loss; None if both are None."""
-        weighted = None if numbers is None else self.weight_of_numbers(training) * numbers
+        weight = self.weight_of_numbers(training)
+        weighted = numbers if numbers is None or weight == 1 else weight * numbers
         parts = [part for part in (tokens, weighted) if part is not None]
         return sum(parts[1:], parts[0]) if parts else None
 

@@ -17,9 +17,14 @@ _FIRST, _SECOND = -4658895280553007687, -7723592293110705685
 
 def _mixed(state: Tensor) -> Tensor:
     """SplitMix64's output function on int64, whose products wrap around like those of uint64."""
-    state = (state ^ _shifted(state, 30)) * _FIRST
-    state = (state ^ _shifted(state, 27)) * _SECOND
+    state = _multiplied(state)
     return state ^ _shifted(state, 31)
+
+
+def _multiplied(state: Tensor) -> Tensor:
+    """`_mixed` without its last step, which changes only the lower 33 bits."""
+    state = (state ^ _shifted(state, 30)) * _FIRST
+    return (state ^ _shifted(state, 27)) * _SECOND
 
 
 def _shifted(state: Tensor, by: int) -> Tensor:
@@ -32,13 +37,13 @@ def _wrapped(number: int) -> int:
     return (number + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
-def _steps(count: Tensor) -> Tensor:
-    """`_GOLDEN` times a tensor of integers.
+def _advanced(state: Tensor, count: Tensor) -> Tensor:
+    """The state after `count` increments, in one operation.
 
     A compiler that knows a tensor to be a range computes its product without wrapping around, and fails. It does not
     look through the operation `^`, which changes nothing here.
     """
-    return _GOLDEN * (count ^ 0 if torch.compiler.is_compiling() else count)
+    return torch.add(state, count ^ 0 if torch.compiler.is_compiling() else count, alpha=_GOLDEN)
 
 
 def hashed_uniform(sample: Tensor, place: Tensor, seed: int = 0, epoch: int | Tensor = 0, stream: int = 0) -> Tensor:
@@ -57,24 +62,24 @@ def hashed_uniform(sample: Tensor, place: Tensor, seed: int = 0, epoch: int | Te
         >>> torch.equal(two[1:], one), torch.equal(two[:1], one)
         (True, False)
     """
-    return _uniform(_mixed_in(sample.to(torch.int64)[:, None], seed, epoch), place, stream)
+    return _uniform(_mixed_in(sample.to(torch.int64)[:, None], seed, epoch), place + 1, stream)
 
 
 def _mixed_in(key: Tensor, *parts: int | Tensor) -> Tensor:
     """The key (B, 1) with further numbers mixed in; tensors () for CUDA graphs, which record numbers as constants."""
     for part in parts:
         count = 2 * part + 1
-        key = _mixed(key + (_steps(count) if isinstance(count, Tensor) else _wrapped(_GOLDEN * count)))
+        key = _mixed(_advanced(key, count) if isinstance(count, Tensor) else key + _wrapped(_GOLDEN * count))
     return key
 
 
 def _uniform(key: Tensor, place: Tensor, stream: int) -> Tensor:
-    """`hashed_uniform` for a key (B, 1) that has seed and epoch mixed in."""
-    return _as_uniform(_mixed_in(key, stream) + _steps(place + 1))
+    """`hashed_uniform` for a key (B, 1) that has seed and epoch mixed in, and places counted from 1."""
+    return _as_uniform(_advanced(_mixed_in(key, stream), place))
 
 
 def _as_uniform(state: Tensor) -> Tensor:
-    bits = _shifted(_mixed(state), 40)  # 24 bits: the precision of float32
+    bits = _shifted(_multiplied(state), 40)  # 24 bits: the precision of float32
     return bits.to(torch.float32) / (1 << 24)
 
 
@@ -92,7 +97,7 @@ class Draws:
         self.places, self.device, self._stream = present, present.device, 0  # the generator needs only a shape
         self._key: Tensor | None = None
         if samples is not None:
-            self.places = present.cumsum(1) - 1
+            self.places = present.cumsum(1)
             self._key = _mixed_in(samples.reshape(-1, 1).to(self.device, torch.int64), seed, epoch)
 
     def tokens(self) -> Tensor:
@@ -101,7 +106,7 @@ class Draws:
 
     def numbers(self, count: int) -> Tensor:
         """One draw for each number of the table: (B, count)."""
-        return self._draw(torch.arange(count, device=self.device).expand(len(self.places), -1))
+        return self._draw(self._numbers(count).expand(len(self.places), -1))
 
     def several(self, *counts: int | None) -> tuple[Tensor, ...]:
         """Several draws: for each `None` that of `tokens`, for each count that of `numbers`.
@@ -110,16 +115,15 @@ class Draws:
         """
         if self._key is None:
             return tuple(self.tokens() if count is None else self.numbers(count) for count in counts)
-        streams = 2 * torch.arange(self._stream + 1, self._stream + 1 + len(counts), device=self.device) + 1
-        self._stream += len(counts)
-        keys = _mixed(self._key + _steps(streams))
-        steps = {count: self._steps(count) for count in dict.fromkeys(counts)}
-        states = [key + steps[count] for key, count in zip(keys.split(1, dim=1), counts, strict=True)]
+        first, self._stream = self._stream + 1, self._stream + len(counts)
+        keys = _mixed(_advanced(self._key, torch.arange(2 * first + 1, 2 * self._stream + 2, 2, device=self.device)))
+        places = {count: self.places if count is None else self._numbers(count) for count in dict.fromkeys(counts)}
+        states = [_advanced(key, places[count]) for key, count in zip(keys.split(1, dim=1), counts, strict=True)]
         return _as_uniform(torch.cat(states, dim=1)).split([state.shape[1] for state in states], dim=1)
 
-    def _steps(self, count: int | None) -> Tensor:
-        places = self.places if count is None else torch.arange(count, device=self.device)
-        return _steps(places + 1)
+    def _numbers(self, count: int) -> Tensor:
+        """Places of numbers, counted from 1: (count,)."""
+        return torch.arange(1, count + 1, device=self.device)
 
     def _draw(self, places: Tensor) -> Tensor:
         if self._key is None:

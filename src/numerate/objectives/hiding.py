@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from numerate.processing.number_table import ASKED, NumberTable
-from numerate.processing.slot_positions import first_tokens, table_of
+from numerate.processing.slot_positions import TokenOwners, table_of
 from numerate.processing.static_shapes import has_fixed_shapes
 
 if TYPE_CHECKING:
@@ -79,15 +79,17 @@ def hide_numbers(
         raise ValueError(f"the batch has no number table; it has {', '.join(batch)}")
     places = torch.arange(ids.shape[1], device=ids.device).expand_as(ids)
     number = slots.abs()  # 0 for other tokens, so that tables of numbers get a column 0 for them
-    written = functional.pad(hidden, (1, 0)).gather(1, number)
+    marks = hidden[None] if in_sight is None else torch.stack([hidden, in_sight])
+    marks = functional.pad(marks, (1, 0)).gather(2, number.expand(len(marks), -1, -1))
+    written, sees_scale = marks[0], marks[-1]
     # Before its sub-words, also where its own slot is behind them: a sign that stays in sight comes after the number.
-    earliest = functional.pad(first_tokens(slots, hidden.shape[1], written=True), (1, 0)).gather(1, number)
+    earliest = TokenOwners(number, hidden.shape[1]).first().gather(1, number)
     first = written & (earliest == places)
     inputs, targets = dict(batch), table
     if scale is not None:
         stays = scale & 1
         if in_sight is not None:
-            stays = stays | scale * functional.pad(in_sight, (1, 0)).gather(1, number)
+            stays = stays | scale * sees_scale
         stays = written & (stays != 0)
         targets = _without_scale(table, number * stays, scale * stays)
         written, slots = written ^ stays, slots.masked_fill(stays, 0)
@@ -104,10 +106,10 @@ def hide_numbers(
     _check(attention, batch.get("position_ids"))
     if attention is None:
         attention = inputs["attention_mask"] = torch.ones_like(ids)
-    leaves = written & ~first
-    source = _closed_up(~leaves, places, attention[:, :1] == 0)
+    kept = first | ~written
+    source = _closed_up(kept, places, attention[:, :1] == 0)
     if inputs.get("position_ids") is not None:  # a gap would show how many tokens left
-        inputs["position_ids"] = (inputs["position_ids"] - leaves.cumsum(1)).clamp_min(0)
+        inputs["position_ids"] = (inputs["position_ids"] - (~kept).cumsum(1)).clamp_min(0)
     fills = _FILL | {"input_ids": vocabulary.pad_id}
     plain: dict[str, Tensor] = {}
     for name, values in inputs.items():
@@ -168,18 +170,19 @@ def _without_scale(table: NumberTable, number: Tensor, scale: Tensor) -> NumberT
     # All tokens of a suffix have the same scale; other tokens are written to column 0.
     none = torch.zeros(len(number), table.bits.shape[1] + 1, dtype=scale.dtype, device=scale.device)
     power = none.scatter_(1, number, scale)[:, 1:] >> 1
-    precision = table.precision - power.to(table.precision.dtype)
-    values, step = table.values(), 10.0 ** (-precision.double())
-    bare = values * 10.0 ** (-power.double())
+    precision, values = table.precision - power, table.values()
+    factor, step = (10.0 ** -torch.stack([power, precision]).double()).unbind()
+    bare = values * factor
     # Rounded to the written digits, since the product may be off by one bit: 0.07 * 100 is 7.000000000000001.
     whole = (bare * step).round()
     bare = torch.where((precision <= 0) & (whole.abs() < 2**53), whole / step, bare)
     changed = power != 0
     digits = table.characters - 1 < 10  # characters 1 to 10; 0 becomes 255
-    behind = digits.flip(-1).cumsum(-1).flip(-1) == 0
+    so_far = digits.cumsum(-1)
+    behind = (so_far == so_far[..., -1:]) > digits  # all digits were before, and it is none
     return replace(
         table,
         bits=torch.where(changed, bare, values).view(torch.int64),
-        precision=precision,
+        precision=precision.to(table.precision.dtype),
         characters=table.characters.masked_fill(behind & changed[..., None], 0),
     )

@@ -14,7 +14,15 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-__all__ = ["NumberPlaces", "first_tokens", "last_tokens", "number_positions", "predicting_tokens", "table_of"]
+__all__ = [
+    "NumberPlaces",
+    "TokenOwners",
+    "first_tokens",
+    "last_tokens",
+    "number_positions",
+    "predicting_tokens",
+    "table_of",
+]
 
 
 def table_of(fields: Mapping[str, Any]) -> NumberTable | None:
@@ -42,7 +50,7 @@ def first_tokens(slots: Tensor, numbers: int, written: bool = False) -> Tensor:
         >>> first_tokens(torch.tensor([[0, 1, 1, -3, 3]]), 3, written=True).tolist()
         [[1, 5, 3]]
     """
-    return _extreme_tokens(slots.abs() if written else slots.clamp_min(0), numbers, slots.shape[1], "amin")
+    return TokenOwners(slots.abs() if written else slots.clamp_min(0), numbers).first()[:, 1:]
 
 
 def last_tokens(slots: Tensor, numbers: int) -> Tensor:
@@ -52,18 +60,33 @@ def last_tokens(slots: Tensor, numbers: int) -> Tensor:
         >>> last_tokens(torch.tensor([[0, 1, 1, -3, 3]]), 3).tolist()
         [[2, -1, 4]]
     """
-    return _extreme_tokens(slots.abs(), numbers, -1, "amax")
+    return TokenOwners(slots.abs(), numbers).last()[:, 1:]
 
 
-def _extreme_tokens(owner: Tensor, numbers: int, none: int, which: str) -> Tensor:
-    """The first or last token of each number from 1 in `owner` (B, T); `none` for a number without tokens."""
-    batch, length = owner.shape
-    tokens = torch.arange(length, device=owner.device).expand(batch, -1)
-    # Each other token has a column of its own behind the numbers: in one column, an accelerator's threads would wait
-    # for each other.
-    column = torch.where(owner == 0, numbers + 1 + tokens, owner)
-    found = torch.full((batch, numbers + 1 + length), none, device=owner.device)
-    return found.scatter_reduce_(1, column, tokens, which)[:, 1 : numbers + 1]
+class TokenOwners:
+    """Finds the first and last token of each number from `owner` (B, T): a token's number from 1, 0 for none.
+
+    Both are found in a table with a column for each number. Each token without a number has a column of its own behind
+    the numbers: in one column, an accelerator's threads would wait for each other.
+    """
+
+    def __init__(self, owner: Tensor, numbers: int) -> None:
+        self.numbers, (batch, length) = numbers, owner.shape
+        self._tokens = torch.arange(length, device=owner.device).expand(batch, -1)
+        self._column = torch.where(owner == 0, numbers + 1 + self._tokens, owner)
+
+    def first(self) -> Tensor:
+        """The first token of each number, T for a number without tokens: (B, 1 + numbers), from column 1 on."""
+        return self._extreme(self._tokens.shape[1], "amin")
+
+    def last(self) -> Tensor:
+        """The last token of each number, -1 for a number without tokens: (B, 1 + numbers), from column 1 on."""
+        return self._extreme(-1, "amax")
+
+    def _extreme(self, none: int, which: str) -> Tensor:
+        batch, length = self._tokens.shape
+        found = torch.full((batch, self.numbers + 1 + length), none, device=self._tokens.device)
+        return found.scatter_reduce_(1, self._column, self._tokens, which)[:, : self.numbers + 1]
 
 
 class NumberPlaces:
@@ -78,9 +101,11 @@ class NumberPlaces:
 
     def __init__(self, slots: Tensor, table: NumberTable) -> None:
         self.slots, self.table, self.count = slots, table, table.bits.shape[1]
+        self._owners: TokenOwners | None = None
         self._slot: Tensor | None = None
         self._first: Tensor | None = None
         self._last: Tensor | None = None
+        self._given: Tensor | None = None
         self._known: Tensor | None = None
 
     @classmethod
@@ -106,20 +131,27 @@ class NumberPlaces:
     def first(self) -> Tensor:
         """The first token that writes a number: (B, M)."""
         if self._first is None:
-            self._first = first_tokens(self.slots, self.count, written=True)
+            self._first = self._writers().first()[:, 1:]
         return self._first
 
     @property
     def last(self) -> Tensor:
         """The last token that writes a number: (B, M), see `last_tokens`."""
         if self._last is None:
-            self._last = last_tokens(self.slots, self.count)
+            self._last = self._writers().last()[:, 1:]
         return self._last
+
+    def _writers(self) -> TokenOwners:
+        if self._owners is None:
+            self._owners = TokenOwners(self.slots.abs(), self.count)
+        return self._owners
 
     @property
     def given(self) -> Tensor:
         """Which numbers are given: (B, M) bool."""
-        return self.table.given == GIVEN
+        if self._given is None:
+            self._given = self.table.given == GIVEN
+        return self._given
 
     @property
     def known(self) -> Tensor:

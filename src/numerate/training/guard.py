@@ -127,7 +127,7 @@ class NonFiniteGuard(TrainerCallback):
         norm = _local(torch.as_tensor(norm)).detach()
         losses = [loss.reshape(()).to(norm.device, norm.dtype) for loss, _, _ in self._batches]
         looked_at = torch.stack(losses if self.scales_gradients else [norm, *losses]) if losses else norm
-        bad = ~looked_at.isfinite().all()
+        bad = (looked_at - looked_at).any()  # NaN, which is true, for NaN and infinity; few operations
         if self.scales_gradients and not losses:  # nothing to look at
             bad = torch.zeros_like(bad)
         self.last_skipped = _on_any_process(bad)

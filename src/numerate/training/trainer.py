@@ -264,7 +264,8 @@ class NumberTrainer(AtomicCheckpoints):
         if self._numbers is not None and self._numbers.number_loss is not None:
             self._number_losses.append(self._numbers.number_loss)  # on its device: reading it would wait for the step
             self._numbers.number_loss = None
-        self.guard.see(loss * self.current_gradient_accumulation_steps, inputs)
+        batches = self.current_gradient_accumulation_steps
+        self.guard.see(loss if batches == 1 else loss * batches, inputs)
         self.throughput.add(inputs, None if packed is None else packed.tokens)
         return loss
 
