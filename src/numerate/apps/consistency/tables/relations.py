@@ -38,6 +38,9 @@ _LABEL = regex(
 )
 
 
+_POINTS = regex(r"\d ?(?:pp|p\.p\.|pts|points|bps?)\b", re.IGNORECASE)
+
+
 @dataclass(frozen=True, slots=True)
 class Relation:
     """A relation that holds in most rows.
@@ -95,6 +98,8 @@ class Relations(Rule):
                 if table.is_percent(relation.target):
                     wrong &= ~((expected > 99) & (expected < 101))  # the turnout, or a total without that name
             for row in np.flatnonzero(wrong):
+                if relation.kind == "growth" and _POINTS.search(document.rows[row][relation.target]):
+                    continue  # of two percentages, the difference is told
                 columns = frozenset((relation.target, *relation.sources))
                 if (int(row), columns) not in explained:
                     explained[int(row), columns] = True
