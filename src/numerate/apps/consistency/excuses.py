@@ -110,6 +110,8 @@ def is_excused(finding: Finding, text: str, paragraphs: Sequence[Paragraph]) -> 
     claim = _claim(finding, paragraphs)
     if claim is None:
         return False
+    if finding.rule in ("sum", "product", "difference") and _right_is_told(claim):
+        return True
     return any(excuse(claim) for excuse in _EXCUSES.get(finding.rule, ()))
 
 
@@ -125,6 +127,28 @@ def _claim(finding: Finding, paragraphs: Sequence[Paragraph]) -> _Claim | None:
                 others = [known[span] for span in spans if span in known]
                 return _Claim(finding, paragraph, z, others, finding.evidence.get("expected"))
     return None
+
+
+_CAME_AND_WENT = regex(
+    r"\b(?:new|joined|came|come|born|arrived|added|extra|bought|left|damaged|broken|lost|died|sold|missing|spoiled|spare|kept"
+    r"|unused|empty|free|cancelled|returned|given away|for (?:delivery|postage|shipping))\b"
+)
+
+
+def _right_is_told(claim: _Claim) -> bool:
+    """Whether another number is the expected one, or is what the number lacks, and is said to have come or gone."""
+    if claim.expected is None:
+        return False
+    gap = abs(claim.z.value - claim.expected)
+    for each in claim.peers():
+        if each.group != claim.z.group or each.unit != claim.z.unit:
+            continue
+        if abs(each.value - claim.expected) <= min(each.half, claim.z.half) and not claim.fits(each.value):
+            return True
+        around = f"{claim.paragraph.lead(each)[-24:]} | {claim.paragraph.tail(each)[:30]}"
+        if each.value > 1 and abs(each.value - gap) <= 1e-6 * gap and _CAME_AND_WENT.search(around):
+            return True
+    return False
 
 
 def _is_left_out(paragraph: Paragraph, quantity: Quantity) -> bool:

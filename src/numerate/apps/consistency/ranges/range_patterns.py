@@ -37,7 +37,8 @@ LIMITS = [
 BETWEEN = regex(
     rf"\b(?:between|range (?:was|is|of)|range:|ranged from|ranges from|ranging from|range from"
     rf"|range between|ranged between"
-    rf"|ranging between|(?:costs?|var(?:y|ies|ied)|prices? go|priced) from|runs? from(?= {one(MONEY)})) {_A} (?:and|to) {_B}"
+    rf"|ranging between|(?:costs?|var(?:y|ies|ied)|prices? go|priced) from"
+    rf"|runs? from(?= {one(MONEY)})) {_A} (?:and|to) {_B}"
 )
 AGED = regex(rf"\b(?:aged|ages|age range:?|pages?|pp\.|between ages|from ages) {_A}(?:–|—|-| to ){_B}(?![–—-])")
 DASHED = regex(rf"(?<![–—-]){slot('a', UNIT)}[–—-]{slot('b', UNIT)}(?![–—-])")

@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Told", "are_same", "is_contrasted", "told"]
 
-NEEDED = 12.0
+NEEDED = 10.3
 REACH = 100
+YOUNGEST, OLDEST = 12, 110
+"""Ages of people that are told as `who was 78`."""
 _FAMILIES = (
     "sell sold sale sales sells selling", "buy bought buys buying purchase acquires acquired acquisition takeover",
     "cost costs price priced paid pay pays payment bill fee", "tall height high tallest highest climb climbs",
@@ -33,15 +35,15 @@ _FAMILIES = (
     "build built building construction constructed", "founded founding foundation", "born birth",
     "complete completed completion", "open opened opening opens",
     "find found discovered discovery", "area covers covered cover", "capacity hold holds held seats seated seat",
-    "admission admitted arrival arrived", "flow delivers delivered", "damages damage claim claims sued",
+    "admission admitted arrival arrived", "flow delivers delivered", "damages damage claim claims sued award awarded",
     "orbit orbits circles around", "fine fined penalty", "insure insured insurance", "earn earns earned salary wage",
-    "award awarded contract", "raise raised appeal", "read reading", "volume stores", "last lasts lasted duration",
+    "contract order orders", "raise raised appeal", "read reading", "volume stores", "last lasts lasted duration",
     "injured hurt wounded injuries", "temperature degrees hot cold", "invest invested investment",
     "robbed stolen theft stole",
 )  # fmt: skip
 _FAMILY = {word: family.split()[0] for family in _FAMILIES for word in family.split()}
 _ATTRIBUTES = frozenset([
-    "sample", "collec", "group", "number", "crowd",
+    "sample", "collec", "group", "number", "crowd", "revenu", "profit", "budget",
     "cost", "tall", "long", "wide", "deep", "weigh", "old", "fast", "people", "area", "capaci", "volume", "size",
     "amount", "figure", "sum", "total", "value", "distan", "flow", "temper", "last", "earn",
 ])  # fmt: skip
@@ -53,6 +55,7 @@ _SMALL = frozenset([
     "how", "why", "him", "did", "does", "use", "own", "new", "day", "days", "away", "your", "were", "will", "than",
     "cubic", "square", "million", "billion", "euro", "dollar", "pound", "kilometre", "centimetre", "millimetre",
     "litre", "gram", "grams", "kilo", "minute", "second", "percent", "kwh", "mph",
+    "mln", "dlr", "dlrs", "bln",
 ])  # fmt: skip
 _NAME = regex(r"(?<=[a-z,;–-] )(?:[A-ZÀ-Ý][a-zà-ÿ]{2,}|[A-Z]{2,4}\b)")
 _LABEL = regex(r"\b[a-z]{3,} ([A-Z]|\d{1,2}|I{1,3}|IV)\b(?![-–.,]?\d)", re.IGNORECASE)
@@ -65,7 +68,10 @@ _RANKED = regex(
     r"|\bper second\b|\bone of the\b|\bmore than (?:an?|one|half)\b"
 )
 """Words that only look as if they set a thing apart: `the third largest`."""
-_ORDER = regex(r"\b(?:first|second|third|fourth|last|next|final|old|new|upper|lower)\b")
+_ORDER = regex(
+    r"\b(?:first|second|third|fourth|last|next|final|old|new|upper|lower|claim(?:ed|s|ing)|demanded|premium|vat|taxes"
+    r"|interest)\b"
+)
 _SET_APART = regex(
     r"\b(?:an?other|others?|former\w*|latter|sister|older|newer|neighbou?r\w*|adjacent|rival|beside|opposite|more|fewer"
     r"|less|than|compar\w*|versus|vs|against|instead|extra|further|additional|previous\w*|earlier|later|each|per|rose"
@@ -73,7 +79,7 @@ _SET_APART = regex(
     r"|respectively|whereas|while|minus|plus|planned|forecast|estimate[ds]?|target\w*|maximum|minimum|at least|at most"
     r"|remaining|rest|left over|grew|grown|dropp\w+|narrow\w*|widen\w*|smaller|larger|bigger|longer|shorter|cheaper"
     r"|originally|initial\w*|except|similar|twin|last year|today|nowadays|currently|formerly|asked|wanted|sought"
-    r"|offered|the ones?)\b"
+    r"|offered|the ones?|peak|discount\w*|% off)\b"
 )
 _APART_BEFORE = regex(
     r"\b(?:ago|until|before|if|would|could|without|nearby|still|no longer|(?:up|down|rise|fall|went|change) from)\b"
@@ -84,7 +90,7 @@ _FROM = regex(r"^ ?(?:to|from|-|–) ?[$€£]?\d|^ [a-z]+ (?:was|were) sold\b")
 _BACK = regex(
     r"\b(?:the|this|these|those|its|his|her|their|our|your|same|all)(?: (?!an? |and |for |in |on )[a-z'’-]+){0,3}"
     r"[ ,(]*(?:(?:of|is|was|at|being|had|has|measur\w+|totall?ing) )?[a-z]{0,2}[$€£]?$"
-    r"|\bwith an? (?:[a-z]+ ){1,2}of $"
+    r"|\bwith an? (?:[a-z]+ ){1,2}of $|^at [$€£]?$"
 )
 _IT = regex(r"^[^.;:]{0,24}?\b(?:it|they|he|she|this)\b")
 _VERB = (
@@ -98,6 +104,12 @@ _SUBJECT = regex(
 _NOUN_OF = regex(r"(?P<name>[a-z'’-]{3,}) of (?:an? |about |only )?[$€£]?$")
 _OF = regex(r"([a-z|]+) +of (?:the )?([a-z]{3,})")
 _FOLLOWS = regex(r"^[- ]?((?:[^\W\d_][\w'’-]+[- ]?){1,3})")
+_NOUN = regex(
+    r"^[- ]?(?!(?:by|for|of|in|at|on|to|from|until|before|as|which|that|and|will|is|are|was|were|has|had|into) )"
+    r"((?:[^\W\d_][\w'’-]+[- ]?){1,3})"
+)
+_FOR = regex(r" for (?:the |an? |its |their )?([a-z]{3,})")
+_AGED = regex(r"\b(?:who|he|she|[a-z]+,) (?:was|is|who was|who is|then) $|\baged $")
 _SOME = regex(r" [a-z]+ (?:([a-z]+)ing|without|that|which|over|under|aged|for) (?!this |that |the same )")
 """Behind a noun: these are some of those told before."""
 _DETERMINED = regex(r"\b(?:the|this|these|those|its|his|her|their|our|your) [$€£]?$")
@@ -131,6 +143,8 @@ def told(sentence: Sentence, place: int, quantity: Quantity) -> Told:
     near = _stems(follows[1]) if follows else frozenset()
     near |= frozenset(list(map(_stem, filter(_counts, _WORD.findall(re.split(r"[.;:(]", before)[-1].lower()))))[-1:])
     both = f"{before} | {behind}"
+    if quantity.group == "plain" and OLDEST > quantity.value > YOUNGEST and _AGED.search(before.lower()):
+        words, near = words | {"old"}, near | {"old"}
     names = frozenset(name.lower()[:6] for name in ([] if text.isupper() else _NAME.findall(both)))
     labels = frozenset(label for label in _LABEL.findall(both) if label.isdigit() or label.isupper())
     return Told(quantity, place, before.lower(), behind.lower(), words, near, names, labels)
@@ -163,12 +177,15 @@ def _bits(first: Told, again: Told) -> float:
         return 0.0
     size = max(map(_size, (a, b)))
     slip = 3.3 * (size - 1) + 2 if _mantissa(a) == _mantissa(b) else 3.2 * size
-    is_bare = a.group in ("plain", "percent")
+    is_aged = "old" in again.near & first.near and len(first.words & again.words) > 1
+    is_bare = a.group in ("plain", "percent") and not is_aged
     near = (again.near & first.words) | (first.near & again.words)
     is_back = _BACK.search(again.before) is not None or _IT.match(again.behind) is not None
     shared = len(first.words & again.words)
     if a.group == "year":
         return NEEDED if again.near & first.near and (shared > 1 or is_back or "since" in again.before) else 0.0
+    if _mantissa(a) == _mantissa(b) and not (is_back or first.words & again.words & _ATTRIBUTES):
+        return 0.0
     if is_bare and not (near and (is_back or (size > 3 and (shared > 1 or again.near & first.words)))):
         return 0.0
     bits = slip + 2.0 if not is_bare or again.near & first.near else slip
@@ -203,12 +220,23 @@ def _is_set_apart(first: Told, again: Told) -> bool:
     ordered = set(_ORDER.findall(_RANKED.sub("", again.before))) - set(_ORDER.findall(first.context))
     if ordered or _PART.search(again.before):
         return True
-    if is_contrasted(first) or is_contrasted(again):
+    if is_contrasted(again) or (is_contrasted(first) and not _is_rate_again(first, again)):
         return True
+    if _PLUPERFECT.search(again.before) and not _PLUPERFECT.search(first.before):
+        return True  # what had happened before is another thing
     of = [dict(_OF.findall(each.context)) for each in both]
     if any(of[1].get(noun, name) != name for noun, name in of[0].items()):
         return True  # `sales of phones`, `sales of tablets`
     return _is_another_thing(first, again)
+
+
+def _is_rate_again(first: Told, again: Told) -> bool:
+    """Whether only a rate contrasts: `245 francs per child ... transfer the 254 francs`."""
+    return (
+        _DETERMINED.search(again.before) is not None
+        and re.match(r" (?:per|each)\b", first.behind) is not None
+        and not is_contrasted(first._replace(behind=""))
+    )
 
 
 def is_contrasted(each: Told) -> bool:
@@ -219,9 +247,15 @@ def is_contrasted(each: Told) -> bool:
     )
 
 
+_PLUPERFECT = regex(r"\bhad (?:[a-z]+ )?[a-z]+ [$€£]?$")
+
+
 def _is_another_thing(first: Told, again: Told) -> bool:
     """Whether the later value belongs to a thing that the earlier words do not name: `the spire, 57 m tall`."""
-    follows, subject = _FOLLOWS.match(again.behind), _NOUN_OF.search(again.before) or _SUBJECT.search(again.before)
+    follows, subject = _NOUN.match(again.behind), _NOUN_OF.search(again.before) or _SUBJECT.search(again.before)
+    purpose = _FOR.match(again.behind)
+    if _DETERMINED.search(again.before) and purpose is not None and not _stems(purpose[1]) & first.words:
+        return True  # `the 1,300 million euros for roads`
     if _DETERMINED.search(again.before) and follows is not None:
         some = _SOME.match(again.behind)
         if some is not None and not (some[1] and _stem(some[1]) in first.words):

@@ -121,7 +121,7 @@ def _keys(sentence: Sentence) -> Iterator[tuple[tuple[str, str], Quantity]]:
         if (
             quantity.group not in ("plain", "unit", "money", "percent", "year")
             or (quantity.group == "year" and not _BEGUN.search(quantity.before))
-            or (quantity.value < 10 and quantity.group == "plain")
+            or (quantity.value < 10 and quantity.group == "plain" and quantity.value == int(quantity.value))
             or quantity.value <= 0
         ):
             continue

@@ -94,9 +94,10 @@ _TOTAL_BEHIND = regex(
 _ALL_THOSE = regex(
     r"\b(?:all(?: of)?|these|those)(?: (?:the|these|those|its|our|their))? ?[$€£]?$"
     r"|\b(?:nothing|none|no[a-z ]{0,12} left) (?:[a-z]+ ){0,3}of (?:the|our|its|their) ?[$€£]?$"
-    r"|\buse[sd]? up (?:all )?(?:of )?(?:the|our|its|their) ?[$€£]?$"
+    r"|\bsuch an? [a-z]+,? $|\buse[sd]? up (?:all )?(?:of )?(?:the|our|its|their) ?[$€£]?$"
 )
 """Words for what was told before: `after these 82 km`, `all 90 of them`, `nothing is left of the €85,000`."""
+_COLON = regex(r"^(?! among| includ)[^:;()]{0,60}: (?:(?!and )[a-z'’-]+ ){0,3}[$€£]?$")
 _OF_WHOLE = regex(r"\b(?:of|among) (?:the |our |all |its |these )*$")
 _CLOSED = regex(
     r"\b(?:no others?|nothing else|nobody else|no one else|none (?:was|were|is) left|that is all|exactly|only|just"
@@ -200,6 +201,8 @@ def _sums(
         cue = 9.0 if len(back) > 2 else 7.0
     if cue < 6 and len(back) > 1 and len(back) == len(before) and _ALL_THOSE.search(lead):
         cue = 6.0
+    if cue < 6 and len(back) > 2 and re.search(r"\bthe $", lead) and re.match(r" of (?:us|them|you)\b", tail):
+        cue = 6.0
     runs += [run for run in announced if run[0] in before or run[0] in after]
     if len(before) > 1:
         runs += [before[at:] for at in range(len(before) - 1) if _begins(paragraph, before, at)]
@@ -231,6 +234,8 @@ def _sums(
         is_whole = parts[0].start > z.start and _OF_WHOLE.search(lead) is not None
         is_whole = is_whole and (z.value < real or _CLOSED.search(paragraph.tail(parts[-1], 90)) is not None)
         bits = cue + complements(paragraph, parts) + (7.0 if is_announced else 5.0 if is_whole else 0.0)
+        if parts[0].start > z.start and len(parts) > 2 and _COLON.search(paragraph.between(z, parts[0])):
+            bits += 5.0 if real > z.value else 3.0
         bits += 5.0 if is_rest and parts[0].start > z.start else 0.0
         bits += 3.0 if opened[0] and parts[0] is after[0] else 0.0
         if (

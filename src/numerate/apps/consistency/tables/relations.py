@@ -127,7 +127,12 @@ def find_relations(table: NumberTable) -> list[Relation]:
     totals = {*table.total_rows, *table.noted_rows}
     keep = [row for row in range(min(len(table.values), LEARN_ROWS)) if row not in totals]
     values, halves = table.values[keep], table.steps[keep] / 2
-    columns = [column for column in table.numeric if not _LABEL.search(table.header[column])][:MAX_COLUMNS]
+    is_vote = any(each.strip().lower() in ("yes", "aye", "for") for each in table.header)
+    columns = [
+        column
+        for column in table.numeric
+        if not _LABEL.search(table.header[column]) or (is_vote and table.header[column].strip().lower() == "no")
+    ][:MAX_COLUMNS]
     # The more relations are tried, the more hold by chance.
     tried = np.log2(4.0 * len(columns) ** 3 + 1)
     found: list[Relation] = []

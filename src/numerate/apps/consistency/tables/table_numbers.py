@@ -44,7 +44,11 @@ _SENTENCE = regex(r"(?<=[.!?;])\s+")
 _NAME = regex(r"[^\W\d_]{3}")
 _ODD = regex(
     r"[*†‡§]$|\[\w\]$|^(?:fastest|slowest|best|worst|mean|average|avg|median|min|max|minimum|maximum"
-    r"|lowest|highest|sd|std)\b",
+    r"|lowest|highest|sd|std)\b"
+    # What a bracket says of one row: `varnish (offer)`, `Ward D (closed)`.
+    r"|\((?:[a-z-]+ ){0,2}(?:offer|sale|discount\w*|damaged|used|free|closed|capped|max(?:imum)?|min(?:imum)?|special"
+    r"|reduced|estimated?|est|provisional|adjusted|restated|half|part|partial|promotion\w*|bonus|from|until|since|incl\w*|excl\w*)"
+    r"\b[^()]*\)",
     re.IGNORECASE,
 )
 _UNIT = regex(r"[(\[,] ?([^()\[\],]{1,12})[)\]]?\s*$|\bin ([a-zµ°/²³0-9]{1,12})\s*$")
