@@ -22,6 +22,8 @@ __all__ = ["Told", "are_same", "is_contrasted", "told"]
 
 NEEDED = 10.3
 REACH = 100
+TELLING = 3
+"""Digits that need no shared word, where a word points back."""
 YOUNGEST, OLDEST = 12, 110
 """Ages of people that are told as `who was 78`."""
 _FAMILIES = (
@@ -65,12 +67,12 @@ _TIME = regex(
 )
 _RANKED = regex(
     r"\b(?:second|third|fourth|next)[- ][a-z]+est\b|\bbetween [12]\d{3} and [12]\d{3}\b|\bon an average\b"
-    r"|\bper second\b|\bone of the\b|\bmore than (?:an?|one|half)\b"
+    r"|\bper second\b|\b(?:one|each|every one) of (?:the|these|its|our)\b|\bmore than (?:an?|one|half)\b"
 )
 """Words that only look as if they set a thing apart: `the third largest`."""
 _ORDER = regex(
     r"\b(?:first|second|third|fourth|last|next|final|old|new|upper|lower|claim(?:ed|s|ing)|demanded|premium|vat|taxes"
-    r"|interest)\b"
+    r"|interest|tomorrow|yesterday|tonight|brother|wife|husband)\b"
 )
 _SET_APART = regex(
     r"\b(?:an?other|others?|former\w*|latter|sister|older|newer|neighbou?r\w*|adjacent|rival|beside|opposite|more|fewer"
@@ -79,7 +81,7 @@ _SET_APART = regex(
     r"|respectively|whereas|while|minus|plus|planned|forecast|estimate[ds]?|target\w*|maximum|minimum|at least|at most"
     r"|remaining|rest|left over|grew|grown|dropp\w+|narrow\w*|widen\w*|smaller|larger|bigger|longer|shorter|cheaper"
     r"|originally|initial\w*|except|similar|twin|last year|today|nowadays|currently|formerly|asked|wanted|sought"
-    r"|offered|the ones?|peak|discount\w*|% off)\b"
+    r"|offered|the ones?|also|peak|discount\w*|% off)\b"
 )
 _APART_BEFORE = regex(
     r"\b(?:ago|until|before|if|would|could|without|nearby|still|no longer|(?:up|down|rise|fall|went|change) from)\b"
@@ -90,7 +92,7 @@ _FROM = regex(r"^ ?(?:to|from|-|–) ?[$€£]?\d|^ [a-z]+ (?:was|were) sold\b")
 _BACK = regex(
     r"\b(?:the|this|these|those|its|his|her|their|our|your|same|all)(?: (?!an? |and |for |in |on )[a-z'’-]+){0,3}"
     r"[ ,(]*(?:(?:of|is|was|at|being|had|has|measur\w+|totall?ing) )?[a-z]{0,2}[$€£]?$"
-    r"|\bwith an? (?:[a-z]+ ){1,2}of $|^at [$€£]?$"
+    r"|\b(?:with|at) an? (?:[a-z]+ ){1,2}of $|^at [$€£]?$"
 )
 _IT = regex(r"^[^.;:]{0,24}?\b(?:it|they|he|she|this)\b")
 _VERB = (
@@ -145,7 +147,8 @@ def told(sentence: Sentence, place: int, quantity: Quantity) -> Told:
     both = f"{before} | {behind}"
     if quantity.group == "plain" and OLDEST > quantity.value > YOUNGEST and _AGED.search(before.lower()):
         words, near = words | {"old"}, near | {"old"}
-    names = frozenset(name.lower()[:6] for name in ([] if text.isupper() else _NAME.findall(both)))
+    found = [] if text.isupper() else [name for name in _NAME.findall(both) if not _TIME.fullmatch(name.lower())]
+    names = frozenset(name.lower()[:6] for name in found)
     labels = frozenset(label for label in _LABEL.findall(both) if label.isdigit() or label.isupper())
     return Told(quantity, place, before.lower(), behind.lower(), words, near, names, labels)
 
@@ -182,6 +185,10 @@ def _bits(first: Told, again: Told) -> float:
     near = (again.near & first.words) | (first.near & again.words)
     is_back = _BACK.search(again.before) is not None or _IT.match(again.behind) is not None
     shared = len(first.words & again.words)
+    if not is_back and again.names - first.names:
+        return 0.0  # the name may be that of another thing
+    if not shared and size < TELLING and not _IT.match(again.behind):
+        return 0.0
     if a.group == "year":
         return NEEDED if again.near & first.near and (shared > 1 or is_back or "since" in again.before) else 0.0
     if _mantissa(a) == _mantissa(b) and not (is_back or first.words & again.words & _ATTRIBUTES):

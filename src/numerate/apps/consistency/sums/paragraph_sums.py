@@ -98,7 +98,8 @@ _ALL_THOSE = regex(
 )
 """Words for what was told before: `after these 82 km`, `all 90 of them`, `nothing is left of the €85,000`."""
 _COLON = regex(r"^(?! among| includ)[^:;()]{0,60}: (?:(?!and )[a-z'’-]+ ){0,3}[$€£]?$")
-_OF_WHOLE = regex(r"\b(?:of|among) (?:the |our |all |its |these )*$")
+_OF_WHOLE = regex(r"\b(?:of|among) (?:(?:the|our|all|its|these) )+$|^(?:of|among) $")
+_NO_OTHERS = regex(r"\b(?:no others?|nothing else|nobody else|no one else|no further|that is all)\b")
 _CLOSED = regex(
     r"\b(?:no others?|nothing else|nobody else|no one else|none (?:was|were|is) left|that is all|exactly|only|just"
     r"|no further|no more)\b"
@@ -203,6 +204,9 @@ def _sums(
         cue = 6.0
     if cue < 6 and len(back) > 2 and re.search(r"\bthe $", lead) and re.match(r" of (?:us|them|you)\b", tail):
         cue = 6.0
+        runs.append(back)
+    if not cue and re.search(r"\ball $", lead):
+        cue = 2.5
     runs += [run for run in announced if run[0] in before or run[0] in after]
     if len(before) > 1:
         runs += [before[at:] for at in range(len(before) - 1) if _begins(paragraph, before, at)]
@@ -231,11 +235,12 @@ def _sums(
         if abs(real - z.value) <= slack:
             continue
         is_rest = _REST.search(paragraph.lead(parts[-1])) is not None
-        is_whole = parts[0].start > z.start and _OF_WHOLE.search(lead) is not None
-        is_whole = is_whole and (z.value < real or _CLOSED.search(paragraph.tail(parts[-1], 90)) is not None)
+        end = paragraph.tail(parts[-1], 90)
+        is_whole = _OF_WHOLE.search(lead) is not None and (z.value < real or _CLOSED.search(end) is not None)
+        is_whole = parts[0].start > z.start and (is_whole or _NO_OTHERS.search(end) is not None)
         bits = cue + complements(paragraph, parts) + (7.0 if is_announced else 5.0 if is_whole else 0.0)
         if parts[0].start > z.start and len(parts) > 2 and _COLON.search(paragraph.between(z, parts[0])):
-            bits += 5.0 if real > z.value else 3.0
+            bits += 6.0 if real > z.value else 3.0
         bits += 5.0 if is_rest and parts[0].start > z.start else 0.0
         bits += 3.0 if opened[0] and parts[0] is after[0] else 0.0
         if (

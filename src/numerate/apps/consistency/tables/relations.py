@@ -92,12 +92,14 @@ class Relations(Rule):
                     expected
                 )
             wrong &= np.isfinite(actual) & np.isfinite(expected)
+            if wrong[table.odd_rows].any():
+                wrong[table.total_rows] = False  # the total has what does not hold in a row of its own kind
             wrong[table.odd_rows] = False
             if relation.kind not in ("row-sum", "difference"):
                 wrong[table.total_rows] = False
                 if table.is_percent(relation.target):
                     wrong &= ~((expected > 99) & (expected < 101))  # the turnout, or a total without that name
-            for row in np.flatnonzero(wrong):
+            for row in np.flatnonzero(wrong).tolist():
                 if relation.kind == "growth" and _POINTS.search(document.rows[row][relation.target]):
                     continue  # of two percentages, the difference is told
                 columns = frozenset((relation.target, *relation.sources))
