@@ -160,6 +160,24 @@ def test_recall_and_precision_on_gaps_repeats_ranges_dates_units_and_counts(tmp_
     assert flagged[True] / flagged.total() >= 0.97
 
 
+def kind_of(text: str) -> str:
+    """The ending of a document of the sets whose rows do not say it."""
+    lines = text.strip().split("\n")
+    if "|---" in text:
+        return "md"
+    return "csv" if len(lines) > 2 and all(line.count(",") == lines[0].count(",") > 0 for line in lines) else "text"
+
+
+def test_recall_and_precision_on_sums_repeats_products_ranges_and_tables(tmp_path: Path) -> None:
+    documents = [row | {"format": kind_of(row["text"])} for row in rows("twentieth.jsonl")]
+    documents = [row | {"label": "right" if row["wrong"] is None else "wrong"} for row in documents]
+    flagged = flagged_of(documents, tmp_path)
+    wrong = sum(row["label"] == "wrong" for row in documents)
+    assert wrong >= 120 and len(documents) == 2 * wrong
+    assert flagged[True] / wrong >= 0.9
+    assert flagged[True] / flagged.total() >= 0.97
+
+
 @pytest.mark.parametrize("name", ["seventh.jsonl", "ninth.jsonl", "eleventh.jsonl"])
 def test_recall_and_precision_on_documents_of_several_sentences(name: str, tmp_path: Path) -> None:
     recall, precision = shares(name, tmp_path)

@@ -60,6 +60,11 @@ _CODE = regex(r"(?:\b(?:nos?\.?|nr\.?|number|code|ref\.?|reference|id|serial|par
 _REST = regex(
     r"\b(?:the|for the|whose) (?:rest|remainder|others|balance)\b|\bamong others\b|\band (?:several|some|a few|many)\b"
 )
+_TO = regex(r" ?(?:to|and|-|–|—) ?[$€£]?")
+_OVERLAP = regex(
+    r"\b(?:some|many|several|a few|others) (?:[a-z]+ ){0,3}(?:two|both|twice|several|more than one)\b|\bmultiple"
+    r" (?:ans|cho)|\bseveral answers\b"
+)
 _HOURS = regex(
     r"\b(?:trains?|bus(?:es)?|trams?|ferr(?:y|ies)|open|opens|opening|closed|shifts?|o['’]clock|[ap]\.?m\b|noon|midnight"
     r"|mornings?|afternoons?|evenings?|nights?|weekdays|sundays?|saturdays?|mondays?|fridays?|daily|hours?|lunch)\b"
@@ -75,7 +80,7 @@ _GROUP = regex(
 """One item of a list that stands for several."""
 _COUNTS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8,
            "nine": 9}  # fmt: skip
-MOST_OTHERS = 12
+MOST_OTHERS, REACH = 12, 100
 _SLACK = 1e-6
 
 
@@ -110,6 +115,8 @@ def is_excused(finding: Finding, text: str, paragraphs: Sequence[Paragraph]) -> 
     claim = _claim(finding, paragraphs)
     if claim is None:
         return False
+    if finding.rule in ("sum", "product", "difference") and _right_is_told(claim):
+        return True
     return any(excuse(claim) for excuse in _EXCUSES.get(finding.rule, ()))
 
 
@@ -125,6 +132,28 @@ def _claim(finding: Finding, paragraphs: Sequence[Paragraph]) -> _Claim | None:
                 others = [known[span] for span in spans if span in known]
                 return _Claim(finding, paragraph, z, others, finding.evidence.get("expected"))
     return None
+
+
+_CAME_AND_WENT = regex(
+    r"\b(?:new|joined|came|come|born|arrived|added|extra|bought|left|damaged|broken|lost|died|sold|missing|spoiled|spare|kept"
+    r"|unused|empty|free|cancelled|returned|given away|for (?:delivery|postage|shipping))\b"
+)
+
+
+def _right_is_told(claim: _Claim) -> bool:
+    """Whether another number is the expected one, or is what the number lacks, and is said to have come or gone."""
+    if claim.expected is None:
+        return False
+    gap = abs(claim.z.value - claim.expected)
+    for each in claim.peers():
+        if each.group != claim.z.group or each.unit != claim.z.unit:
+            continue
+        if abs(each.value - claim.expected) <= min(each.half, claim.z.half) and not claim.fits(each.value):
+            return True
+        around = f"{claim.paragraph.lead(each)[-24:]} | {claim.paragraph.tail(each)[:30]}"
+        if each.value > 1 and abs(each.value - gap) <= 1e-6 * gap and _CAME_AND_WENT.search(around):
+            return True
+    return False
 
 
 def _is_left_out(paragraph: Paragraph, quantity: Quantity) -> bool:
@@ -149,6 +178,8 @@ def _outside_range(claim: _Claim) -> bool:
     ends = (claim.z, *claim.others)
     if len(ends) == 2 and all(each.group == "plain" and each.value in range(1, 13) for each in ends):
         return _HOURS.search(claim.paragraph.lower) is not None
+    if len(ends) == 2 and _TO.fullmatch(claim.paragraph.between(*ends)):
+        return False  # the two ends of a range
     return _is_left_out(claim.paragraph, claim.z) or any(_is_left_out(claim.paragraph, each) for each in claim.others)
 
 
@@ -157,8 +188,11 @@ def _gap_left_out(claim: _Claim) -> bool:
     if claim.expected is None:
         return False
     last = max((claim.z, *claim.others), key=lambda each: each.end)
-    if claim.z.value > claim.expected and _REST.search(claim.paragraph.tail(last, 90)):
+    behind = last.end - claim.paragraph.whole.offset
+    if claim.z.value > claim.expected and _REST.search(claim.paragraph.lower[behind : behind + REACH]):
         return True  # `€9,400 in cash, €6,150 by card, and a cheque for the rest`
+    if claim.z.value < claim.expected and _OVERLAP.search(claim.paragraph.lower):
+        return True
     gap = abs(claim.z.value - claim.expected)
     for each in (*claim.others, *claim.peers()):
         if abs(each.value - gap) <= each.half + claim.z.half and _is_left_out(claim.paragraph, each):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, plain, rules
 from numerate.apps.consistency.products.counted_products import counted_products
+from numerate.apps.consistency.products.near_products import near_products
 from numerate.apps.consistency.products.paragraph_rates import paragraph_rates
 from numerate.apps.consistency.products.sized_products import found, sized
 from numerate.apps.consistency.products.unit_products import rate_conversions, told_areas, unit_products
@@ -117,6 +118,7 @@ class Products(Rule):
     def paragraph(self, paragraph: Paragraph) -> Iterable[Finding]:
         """Compares totals with rates and counts in other sentences."""
         yield from paragraph_rates(paragraph)
+        yield from near_products(paragraph)
         if paragraph.tally.units > 2 and any(map(paragraph.lower.__contains__, ("²", "m2", "square", "sq"))):
             yield from told_areas(paragraph)
 

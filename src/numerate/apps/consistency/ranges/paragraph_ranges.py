@@ -58,7 +58,8 @@ _OUTSIDE = regex(
 _NOT = regex(
     r"\b(?:not|never|if|unless|should|must|would|could|nor|without|until|when|no longer|neither|than|last year"
     r"|previous\w*|record|total|altogether|difference|per|each|national|limit|allowed|while|whereas|respectively"
-    r"|except\w*|although|normal\w*|before it|rather|now|instead|raised|forecast|outlier|corrected)\b|n['’]t\b"
+    r"|except\w*|although|normal\w*|before it|rather|now|instead|raised|forecast|outlier|corrected"
+    r"|next (?:year|month|week|season|winter|summer|spring|autumn))\b|n['’]t\b"
 )
 _FROM = regex(
     r"\b(?:from|between|range of|range is|range|ranges|lie|lies|of|measure|aged|for|with|be|is|are"

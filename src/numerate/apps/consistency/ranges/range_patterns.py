@@ -5,7 +5,18 @@ from __future__ import annotations
 import re
 
 from numerate.apps.consistency.sentences.patterns import regex
-from numerate.apps.consistency.sentences.slots import COUNT, DATED, MONEY, ORDINAL, PERCENT, UNIT, VALUE, YEAR, slot
+from numerate.apps.consistency.sentences.slots import (
+    COUNT,
+    DATED,
+    MONEY,
+    ORDINAL,
+    PERCENT,
+    UNIT,
+    VALUE,
+    YEAR,
+    one,
+    slot,
+)
 
 __all__ = [
     "AGED", "BC", "BETWEEN", "BETWEEN_YEARS", "CENTRE", "CENTRES", "CI", "CODE", "CUES", "DASHED", "DASHED_DAYS",
@@ -26,7 +37,8 @@ LIMITS = [
 BETWEEN = regex(
     rf"\b(?:between|range (?:was|is|of)|range:|ranged from|ranges from|ranging from|range from"
     rf"|range between|ranged between"
-    rf"|ranging between|(?:costs?|var(?:y|ies|ied)|prices? go|priced) from) {_A} (?:and|to) {_B}"
+    rf"|ranging between|(?:costs?|var(?:y|ies|ied)|prices? go|priced) from"
+    rf"|runs? from(?= {one(MONEY)})) {_A} (?:and|to) {_B}"
 )
 AGED = regex(rf"\b(?:aged|ages|age range:?|pages?|pp\.|between ages|from ages) {_A}(?:–|—|-| to ){_B}(?![–—-])")
 DASHED = regex(rf"(?<![–—-]){slot('a', UNIT)}[–—-]{slot('b', UNIT)}(?![–—-])")

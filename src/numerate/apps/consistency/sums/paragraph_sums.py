@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 __all__ = ["paragraph_sums"]
 
+SURE = NEEDED + 3.0
+"""Bits with which no word for a total needs to be there."""
 _TIMES = ("h", "min")
 _CUES = (
     "total", "altogether", "overall", "combined", "together", "all told", "came to", "bring", "brought", "remain",
@@ -89,6 +91,20 @@ _TOTAL_BEHIND = regex(
     r"^(?: [a-z'’-]+){0,4}? (?:in all|in total|altogether|all told|all in|combined|overall|together"
     r"|between (?:them|us)|on board|aboard)\b"
 )
+_ALL_THOSE = regex(
+    r"\b(?:all(?: of)?|these|those)(?: (?:the|these|those|its|our|their))? ?[$€£]?$"
+    r"|\b(?:nothing|none|no[a-z ]{0,12} left) (?:[a-z]+ ){0,3}of (?:the|our|its|their) ?[$€£]?$"
+    r"|\bsuch an? [a-z]+,? $|\buse[sd]? up (?:all )?(?:of )?(?:the|our|its|their) ?[$€£]?$"
+)
+"""Words for what was told before: `after these 82 km`, `all 90 of them`, `nothing is left of the €85,000`."""
+_COLON = regex(r"^(?! among| includ)[^:;()]{0,60}: (?:(?!and )[a-z'’-]+ ){0,3}[$€£]?$")
+_OF_WHOLE = regex(r"\b(?:of|among) (?:(?:the|our|all|its|these) )+$|^(?:of|among) $")
+_NO_OTHERS = regex(r"\b(?:no others?|nothing else|nobody else|no one else|no further|that is all)\b")
+_CLOSED = regex(
+    r"\b(?:no others?|nothing else|nobody else|no one else|none (?:was|were|is) left|that is all|exactly|only|just"
+    r"|no further|no more)\b"
+)
+_COUNTED = regex(r"^ (?:[a-z'’-]+ ){0,4}?[a-z'’-]*(?:s|people|men|women|children)(?: only)?(?:[:–—(]|,) ?")
 _MORE_LEAD = regex(
     r"\b(?:with|including|plus|counting|after|adding) (?:the|its|his|her|their|travel|tax|vat|delivery|tips?"
     r"|fees?|all)\b"
@@ -124,12 +140,13 @@ def paragraph_sums(paragraph: Paragraph) -> Iterator[Finding]:
         if z.unit in _TIMES and any(each.unit in _TIMES and each.unit != z.unit for each in paragraph.values):
             continue  # hours and minutes are added elsewhere
         best = max(_readings(paragraph, z, alike), key=lambda each: each[0], default=None)
-        fewer = [each for each in alike if not _is_setting(paragraph, each)]
+        counts = {each.start for each in alike if _announced(paragraph, each, alike)}
+        fewer = [each for each in alike if each.start not in counts and not _is_setting(paragraph, each)]
         if (best is None or best[0] < NEEDED) and 2 <= len(fewer) < len(alike):
             best = max(_readings(paragraph, z, fewer), key=lambda each: each[0], default=None)
         if best is None or best[0] < NEEDED:
             continue
-        if not _has_cue(paragraph.lower) and not may_slip(z, alike):
+        if best[0] < SURE and not _has_cue(paragraph.lower) and not may_slip(z, alike):
             continue
         # `All 48 were unhurt, though two ...`: those are among them.
         is_all = _ALL.fullmatch(paragraph.upto(z)) is not None
@@ -172,6 +189,7 @@ def _sums(
     if cue < 3 and (_WHOLE.search(lead) or _WHOLE_BEHIND.match(tail)):
         cue = 3.0
     runs = []
+    announced = [run for each in paragraph.alike(z) if (run := _announced(paragraph, each, alike))]
     back = [each for each in before if paragraph.place(each) == here - 1]
     if (
         _THAT.match(paragraph.upto(z))
@@ -182,6 +200,14 @@ def _sums(
         cue = 9.0
     if len(back) > 1 and _ALL.fullmatch(paragraph.upto(z)) and _ALL_BEHIND.match(tail):
         cue = 9.0 if len(back) > 2 else 7.0
+    if cue < 6 and len(back) > 1 and len(back) == len(before) and _ALL_THOSE.search(lead):
+        cue = 6.0
+    if cue < 6 and len(back) > 2 and re.search(r"\bthe $", lead) and re.match(r" of (?:us|them|you)\b", tail):
+        cue = 6.0
+        runs.append(back)
+    if not cue and re.search(r"\ball $", lead):
+        cue = 2.5
+    runs += [run for run in announced if run[0] in before or run[0] in after]
     if len(before) > 1:
         runs += [before[at:] for at in range(len(before) - 1) if _begins(paragraph, before, at)]
         if len(before) > 2 and complements(paragraph, before[-2:]) and not any(len(each) == 2 for each in runs):
@@ -197,7 +223,8 @@ def _sums(
             continue
         if not (are_listed(paragraph, parts) or complements(paragraph, parts) == 7.0):
             continue
-        slip = slip_bits(z, real)
+        slip = max(slip_bits(z, real), _part_slip(z, parts, real))
+        is_announced = parts in announced
         if parts[0].start < z.start and (
             2 * parts[-1].value == real  # a subtotal
             or (not cue and len(parts) == 2 and slip < 4.0 and not _is_owned(lead))
@@ -208,7 +235,13 @@ def _sums(
         if abs(real - z.value) <= slack:
             continue
         is_rest = _REST.search(paragraph.lead(parts[-1])) is not None
-        bits = cue + complements(paragraph, parts) + (5.0 if is_rest and parts[0].start > z.start else 0.0)
+        end = paragraph.tail(parts[-1], 90)
+        is_whole = _OF_WHOLE.search(lead) is not None and (z.value < real or _CLOSED.search(end) is not None)
+        is_whole = parts[0].start > z.start and (is_whole or _NO_OTHERS.search(end) is not None)
+        bits = cue + complements(paragraph, parts) + (7.0 if is_announced else 5.0 if is_whole else 0.0)
+        if parts[0].start > z.start and len(parts) > 2 and _COLON.search(paragraph.between(z, parts[0])):
+            bits += 6.0 if real > z.value else 3.0
+        bits += 5.0 if is_rest and parts[0].start > z.start else 0.0
         bits += 3.0 if opened[0] and parts[0] is after[0] else 0.0
         if (
             parts[0].start > z.start
@@ -230,8 +263,27 @@ def _sums(
             3.0 if len(parts) == 2 and not complements(paragraph, parts) and not is_rest else 0.0
         )
         far = float(back) if is_closed else 2.0 if complements(paragraph, parts) and z.value > 99 else 4.0
-        bits -= far if paragraph.place(parts[0]) != here and cue < 6 and not is_rest and not opened[0] else 0.0
+        is_bound = cue >= 6 or is_rest or opened[0] or is_announced
+        bits -= far if paragraph.place(parts[0]) != here and not is_bound else 0.0
         yield bits, real, parts, "+"
+
+
+def _announced(paragraph: Paragraph, count: Quantity, alike: list[Quantity]) -> list[Quantity]:
+    """The values of a list that a number announces: `in three stages: 118 ..., 176 ... and 138 ...`."""
+    if count.value not in range(3, 10) or count.unit is not None:
+        return []
+    behind = [each for each in alike if each.start > count.end and paragraph.place(each) == paragraph.place(count)]
+    if len(behind) != count.value or not _COUNTED.match(paragraph.between(count, behind[0])):
+        return []
+    return behind
+
+
+def _part_slip(z: Quantity, parts: list[Quantity], real: float) -> float:
+    """The bits of a slip in one of the parts: 655, 498 and 178 are 1,340 if the last is 187."""
+    if len(parts) < 3:
+        return 0.0
+    best = max(slip_bits(each, each.value + z.value - real) for each in parts)
+    return best - math.log2(len(parts)) if best > 6 else 0.0
 
 
 def _rests(

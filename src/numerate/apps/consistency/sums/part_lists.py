@@ -22,10 +22,11 @@ _OPEN = regex(
     r"\b(?:includ\w*|among them|among others?|such as|notably|especially|mainly|mostly|for example"
     r"|e\.g|per|each|every|than|from"
     r"|(?<!-)(?<!came )(?<!went )(?<!picked )(?<!broke )(?<!set )(?<!signed )(?<!turned )(?<!held )(?:up|down)"
-    r"|rose|fell|grew|averag\w*|mean|median|respectively|versus|vs|against|compared|both|also|or|at least|up to|more"
-    r"|fewer|less|further|additional|twice|half|double|times|ago|since|aged|between|ranking|ranked|record|previous\w*"
+    r"|rose|fell|grew|averag\w*|mean|median|respectively|versus|vs|against|compared|both|also"
+    r"|or(?! (?:on|by|in) )|at least|up to|more|fewer"
+    r"|less|further|additional|twice|half|double|times|ago|since|aged|between|ranking|ranked|record|previous\w*"
     r"|last (?:year|month|season|week)|earlier|year before|target|limit|capacity|worth|price|rate|score|planned"
-    r"|expected|forecast|budget(?:ed)?|if|would|could|overlap\w*)\b|%|[×±/]"
+    r"|expected|forecast|budgeted|if|would|could|overlap\w*)\b|%|[×±/]"
 )
 _OPEN_LEAD = regex(
     r"\b(?:includ\w*|among(?: them| others?)?|such as|notably|especially|mainly|mostly|e\.g|per|than"

@@ -104,6 +104,7 @@ _AT_MOST = [
         rf"^(?:out )?(?:of|among) (?:the |these |those |all |our )?{_TOTAL}{_NOUN},? [a-z]+ [a-z]+"
         rf" {_PARTS}(?=[.;)]|$)")),
 ]  # fmt: skip
+_OF_WHICH = ", of wh"
 _VOTED = regex(r"\b(?:in favou?r|for|against|yes|no)\b")
 _NAME = regex(rf"([a-z]+) {one(COUNT)}")
 _REFERENCE = regex(
@@ -224,9 +225,14 @@ class Sums(Rule):
         yield wrong_sum(total, parts, whole)
 
     def _at_most(self, sentence: Sentence, match: re.Match[str], is_certain: bool) -> Iterable[Finding]:
-        total, parts = sentence.get(match, "total"), sentence.within(match["parts"])
+        total, named = sentence.get(match, "total"), match["parts"]
+        parts = sentence.within(named)
+        if is_certain and _OF_WHICH in sentence.skeleton[match.start("parts") :]:
+            # `30 are ships, of which 11 are chartered, and 18 are tankers, of which ...`: the 18 are a whole, too.
+            parts = sentence.within(named.partition(_OF_WHICH)[0])[:-1]
         whole = sum(part.value for part in parts)
-        if not _may_add(parts, total) or whole <= total.value + slack_of(total) + sum(map(slack_of, parts)):
+        slack = slack_of(total) + sum(map(slack_of, parts))
+        if not parts or not _may_add(parts, total) or whole <= total.value + slack:
             return
         if (
             total.hedge == "over"

@@ -38,6 +38,9 @@ _LABEL = regex(
 )
 
 
+_POINTS = regex(r"\d ?(?:pp|p\.p\.|pts|points|bps?)\b", re.IGNORECASE)
+
+
 @dataclass(frozen=True, slots=True)
 class Relation:
     """A relation that holds in most rows.
@@ -89,12 +92,16 @@ class Relations(Rule):
                     expected
                 )
             wrong &= np.isfinite(actual) & np.isfinite(expected)
+            if wrong[table.odd_rows].any():
+                wrong[table.total_rows] = False  # the total has what does not hold in a row of its own kind
             wrong[table.odd_rows] = False
             if relation.kind not in ("row-sum", "difference"):
                 wrong[table.total_rows] = False
                 if table.is_percent(relation.target):
                     wrong &= ~((expected > 99) & (expected < 101))  # the turnout, or a total without that name
-            for row in np.flatnonzero(wrong):
+            for row in np.flatnonzero(wrong).tolist():
+                if relation.kind == "growth" and _POINTS.search(document.rows[row][relation.target]):
+                    continue  # of two percentages, the difference is told
                 columns = frozenset((relation.target, *relation.sources))
                 if (int(row), columns) not in explained:
                     explained[int(row), columns] = True
@@ -122,7 +129,12 @@ def find_relations(table: NumberTable) -> list[Relation]:
     totals = {*table.total_rows, *table.noted_rows}
     keep = [row for row in range(min(len(table.values), LEARN_ROWS)) if row not in totals]
     values, halves = table.values[keep], table.steps[keep] / 2
-    columns = [column for column in table.numeric if not _LABEL.search(table.header[column])][:MAX_COLUMNS]
+    is_vote = any(each.strip().lower() in ("yes", "aye", "for") for each in table.header)
+    columns = [
+        column
+        for column in table.numeric
+        if not _LABEL.search(table.header[column]) or (is_vote and table.header[column].strip().lower() == "no")
+    ][:MAX_COLUMNS]
     # The more relations are tried, the more hold by chance.
     tried = np.log2(4.0 * len(columns) ** 3 + 1)
     found: list[Relation] = []

@@ -44,7 +44,11 @@ _SENTENCE = regex(r"(?<=[.!?;])\s+")
 _NAME = regex(r"[^\W\d_]{3}")
 _ODD = regex(
     r"[*†‡§]$|\[\w\]$|^(?:fastest|slowest|best|worst|mean|average|avg|median|min|max|minimum|maximum"
-    r"|lowest|highest|sd|std)\b",
+    r"|lowest|highest|sd|std)\b"
+    # What a bracket says of one row: `varnish (offer)`, `Ward D (closed)`.
+    r"|\((?:[a-z-]+ ){0,2}(?:offer|sale|discount\w*|damaged|used|free|closed|capped|max(?:imum)?|min(?:imum)?|special"
+    r"|reduced|estimated?|est|provisional|adjusted|restated|half|part|partial|promotion\w*|bonus|from|until|since|incl\w*|excl\w*)"
+    r"\b[^()]*\)",
     re.IGNORECASE,
 )
 _UNIT = regex(r"[(\[,] ?([^()\[\],]{1,12})[)\]]?\s*$|\bin ([a-zµ°/²³0-9]{1,12})\s*$")
@@ -194,9 +198,17 @@ class NumberTable:
         return found or ([len(self.values) - 1] if self._ends_with_whole() else [])
 
     def _ends_with_whole(self) -> bool:
-        """Whether the last row is 100 % and those above are its parts, whatever it is called: `Valid votes`."""
+        """Whether the last row is what those above add up to, whatever it is called: `Valid votes`, `Income`.
+
+        It is 100 % of them, or their sum in two columns or more, and in all but one.
+        """
         if len(self.values) < 4:
             return False
+        sums = [index for index in self.numeric if np.isfinite(self.values[:, index]).all()]
+        fits = [abs(float(self.values[:-1, index].sum()) - self.values[-1, index]) < 0.01 for index in sums]
+        telling = [fit for index, fit in zip(sums, fits, strict=True) if abs(self.values[-1, index]) >= 10]
+        if sum(telling) >= max(2, len(sums) - 1):
+            return True
         columns = [index for index in self.numeric if self.is_percent(index) and self.values[-1, index] == 100]
         return any(abs(float(np.nansum(self.values[:-1, index])) - 100) < 0.6 for index in columns)
 
@@ -211,7 +223,9 @@ class NumberTable:
             >>> NumberTable(Document(kind="table", header=["Club", "Pts"], rows=rows, notes=note)).noted_rows
             {0}
         """
-        notes = [each for each in _SENTENCE.split(self.document.notes) if _ADJUSTED.search(each)]
+        rows = (row[0] for row in self.document.rows if row and not any(cell.strip() for cell in row[1:]))
+        told = " ".join((self.document.notes, *(f"{each}." for each in rows)))  # a note may be a row of its own
+        notes = [each for each in _SENTENCE.split(told) if _ADJUSTED.search(each)]
         found: set[int] = set()
         for index, row in enumerate(self.document.rows if notes else ()):
             names = [cell.strip(" *†") for cell in row if _NAME.search(cell)]

@@ -1,0 +1,46 @@
+"""Values that are told twice with exchanged digits: which words make them one quantity, and which set them apart."""
+
+from __future__ import annotations
+
+import pytest
+
+from numerate.apps.consistency.checker import ConsistencyChecker
+from numerate.apps.documents import Document
+
+
+def found(text: str) -> list[tuple[str, str]]:
+    return [(each.rule, each.written) for each in ConsistencyChecker().check(Document(kind="text", text=text))]
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        # The words that tell of it are others.
+        ("The plant was sold for £38 million. Proceeds of the £83 million sale will cut debt.", "£83 million"),
+        ("The planet orbits its star in 18.6 days. It takes 16.8 days to go around the star.", "16.8 days"),
+        # A pronoun, or a word that the earlier one ends with, points back.
+        ("The bowl, 27.4 cm across, was dug up in 1931. At 24.7 cm it is the widest of its kind.", "24.7 cm"),
+        ("A sinkhole 63 metres wide opened on Friday. The hole, 36 metres wide, might grow.", "36 metres"),
+        # Four digits need no word that points back.
+        ("We enrolled 5,291 school children. Among 5,921 school children, one in ten was ill.", "5,921"),
+    ],
+)
+def test_one_quantity_with_two_values(text: str, wrong: str) -> None:
+    assert found(text) == [("repeated", wrong)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The bridge is 1,245 m long. The tunnel beside it is 1,425 m long.",
+        "Sales of phones reached $15.8 million. Sales of tablets reached $18.5 million.",
+        "The acquisition price was $780 million. The disposal price was $870 million.",
+        "The town had 23,150 inhabitants in 1990. At the last census there were 21,350 inhabitants.",
+        "Lake Orvand covers 218 square kilometres. Lake Tisand covers 281 square kilometres.",
+        "Of 86 patients, two died. Of these, 68 patients completed the study.",
+        "The hotel has 64 rooms. Of the 46 rooms facing the sea, most have balconies.",
+        "The old mirror had a diameter of 2.5 m. The new mirror has a diameter of 5.2 m.",
+    ],
+)
+def test_two_quantities(text: str) -> None:
+    assert found(text) == []
