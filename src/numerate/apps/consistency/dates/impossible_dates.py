@@ -195,7 +195,7 @@ def _named(text: str, match: re.Match[str]) -> str | None:
         return None  # a year: `from Feb 92 to Feb 99`
     if not has_year:
         before, is_day_first = text[: match.start()], groups.get("d1") is not None
-        if before.endswith((" a ", " no ")) or _OTHER_CALENDAR.search(text):
+        if before.endswith((" a ", " no ", "'", '"', "‘", "“")) or _OTHER_CALENDAR.search(text):
             return None
         if _COUNTS.match(text, match.end()) and not (is_day_first and _SURE_DATE.search(before)):
             return None

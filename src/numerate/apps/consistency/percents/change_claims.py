@@ -159,7 +159,7 @@ _OTHER_SUBJECT = regex(r", (?:the|its|their|his|her|our|this|these|average|total
 _IN_ALL = regex(r" (?:in all|in total|altogether|more|less)\b")
 _BASE = regex(r"\bfrom (?:[a-z]+ ){0,3}$")
 _BREAK_PAIR = regex(
-    r"\b(?:while|whereas|but|although|though|which|who|whose|when|because|despite|excluding|including"
+    r"\b(?:while|after|once|before|whereas|but|although|though|which|who|whose|when|because|despite|excluding|including"
     r"|respectively|than)\b|\. "
 )
 

@@ -44,7 +44,7 @@ _OVERLAP = regex(
     r"|ha[sd]|have)\b"
 )
 """Verbs of which one person may do several: `44% owned a dog, 37% a cat and 29% a bird`."""
-_OWN_WHOLES = frozenset(("of", "off", "for", "in", "with", "at", "among", "between", "during", "per"))
+_OWN_WHOLES = frozenset(("of", "off", "on", "for", "in", "with", "at", "among", "between", "during", "per"))
 """Prepositions before what each share of a list may be a share of: `44% for men, 38% for women`."""
 _REST_BEFORE = regex(r"\b(?:other|remaining|remainder|rest|balance|final|last)(?:,|:| of| is| was| being| \()* ?\(?$")
 _CLOSED = regex(
@@ -54,7 +54,8 @@ _CLOSED = regex(
 _EACH = regex(rf"(?<={PERCENT}.) each\b")
 _VOTE = regex(r"\b(?:votes?|ballots?|run-?off|polled|election|shareholding|custody)\b")
 _WHOLE = regex(
-    r"\b(?:split|makeup|make-up|made (?:up )?of|mak(?:e|es|ing) up|represent\w*|constitut\w*|unsure|not sure"
+    r"\b(?:split|work(?:s|ed)? in|live[sd]? in|employed|won\b.*\blost|makeup|make-up|made (?:up )?of|mak(?:e|es"
+    r"|ing) up|represent\w*|constitut\w*|unsure|not sure"
     r"|yes\b.*\bno|consist\w*|contain\w*|compos\w*|divided|mix\b|ownership|owned by|voted|vote |votes|undecided"
     r"|no opinion|abstain|don't know|did not know|disagree\w*|c[ao]mes? from|breakdown|holds|leav(?:es|ing)"
     r"|invest(?:s|ed)|funding|funded|market share"
@@ -67,7 +68,7 @@ _REST = regex(
     r"\b(?:and|with|while|,) (?:the|a) (?:rest\b|remainder\b|remaining \S)(?! of the (?:year|day|time|season))"
 )
 _OPPOSED = regex(
-    rf"{_P}(?: of [a-z ]+)? (?:voted )?(?:yes|for|in favou?r|agreed?|male|men|women"
+    rf"{_P}(?: of [a-z ]+)? (?:voted |are |were )?(?:yes|for|in favou?r|agreed?|male|men|women"
     rf"|female)\b.*{_P}(?: of [a-z ]+)? (?:voted )?(?:no|against|disagreed?|female|women|men|male)\b"
 )
 _SEXES = regex(
@@ -88,12 +89,13 @@ _SPLIT = regex(
     rf"|defeated)\b[^.;\ue000-\uf8ff]{{0,30}}{_P} ?(?:to|–|-|against|versus|vs\.?) ?{_P}(?![a-z0-9])"
 )
 _MULTIPLE = regex(
-    r"\b(?:multiple|more than one|both|several|overlap\w*|any race|alone or|all that apply|as many as|respectively"
-    r"|not add)\b"
+    r"\b(?:multiple|both|several|overlap\w*|any race|alone or|all that apply|as many as|respectively"
+    r"|not add)\b|more than [\ue000]"
 )
 """Words that say that parts overlap, wherever they stand."""
 _SEVERAL = regex(
-    r"\b(?:of which|whom|including|of these|compared|versus|vs|up from|rose|fell|grew|growth|gain\w*|declin\w*|drop\w*"
+    r"\b(?:of which|whom|including|of these|compared|versus|vs|(?<!made )(?<!make )(?<!makes )(?<!making )up"
+    r"|(?<!broken )down|rose|fell|grew|growth|gain\w*|declin\w*|drop\w*"
     r"|climb\w*|return\w*|improv\w*|increase\w*|decrease\w*|while|whereas|but|each|accuracy|precision|recall|interest"
     r"|speak\w*|efficien\w*|rate|literacy|named|mentioned|cited|twice|another|confidence|ci\b|at least|turnout|higher"
     r"|lower|than|off|discount\w*|pass marks?|daily|recommended)\b|in (?:the )?(?:spring|summer|autumn|winter"
@@ -215,7 +217,7 @@ def _are_parallel(skeleton: str, start: int, end: int) -> bool:
     if not all(labels) or not all(map(_FILLERS.fullmatch, leads)) or _OVERLAP.search(skeleton[:end]):
         return False
     prepositions = {match[0] if (match := _PREPOSITION.match(label)) else "" for label in labels[1:]}
-    if prepositions & _OWN_WHOLES or (len(prepositions) > 1 and "" in prepositions):
+    if prepositions <= _OWN_WHOLES or (len(prepositions) > 1 and "" in prepositions):
         return False
     # `52% of its electricity from diesel, 31% from wind`
     inner = {match[0] for match in _PREPOSITION.finditer(labels[0])} or {""}

@@ -28,7 +28,7 @@ _FRACTION = regex(
     r"|20)\d\d)\b|-)"
 )
 _PERCENT = regex(r"(?P<p>\d{1,2}(?:\.\d+)?) ?(?:%|per ?cent\b)")
-_GAP = regex(r"[^.;:!?]{2,70}?(?:,|,? and|,? while|\)) ?[^.;:!?]{0,40}")
+_GAP = regex(r"[^.;:!?]{0,70}?(?:,|,? and|,? while|\)) ?[^.;:!?]{0,40}")
 _OTHER = regex(
     r"\b(?:first|second|third|fourth|last|next|each|every|by|fell|rose|grew|than|about|around|roughly|nearly|almost"
     r"|over|under|some|least|up|down|more|less|only|just|in the|of the|this|that|per) $"

@@ -7,6 +7,7 @@ not needed: `Amount = Quantity x Price` is seen from the numbers.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.tables.cell_style import like_cell
 from numerate.apps.consistency.tables.relation_candidates import LEARN_ROWS, Candidate, candidates_of, is_named, is_span
 from numerate.apps.consistency.tables.table_dates import date_findings
+from numerate.apps.consistency.tables.table_numbers import cell_number
 from numerate.apps.consistency.tables.table_units import unit_findings
 
 if TYPE_CHECKING:
@@ -36,9 +38,6 @@ _LABEL = regex(
     r"^(?:rank|no\.?|pos\.?|position|#|id|number|seed|place|stage|day|round|leg|lap|week|step|session|heat)$",
     re.IGNORECASE,
 )
-
-
-_POINTS = regex(r"\d ?(?:pp|p\.p\.|pts|points|bps?)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +98,9 @@ class Relations(Rule):
                 wrong[table.total_rows] = False
                 if table.is_percent(relation.target):
                     wrong &= ~((expected > 99) & (expected < 101))  # the turnout, or a total without that name
-            for row in np.flatnonzero(wrong).tolist():
-                if relation.kind == "growth" and _POINTS.search(document.rows[row][relation.target]):
-                    continue  # of two percentages, the difference is told
+            for row in np.flatnonzero(wrong):
+                if any(_has_other_unit(document, int(row), each) for each in (relation.target, *relation.sources)):
+                    continue
                 columns = frozenset((relation.target, *relation.sources))
                 if (int(row), columns) not in explained:
                     explained[int(row), columns] = True
@@ -151,6 +150,14 @@ def find_relations(table: NumberTable) -> list[Relation]:
             sums |= {used} if each.kind == "row-sum" else set()
             found.append(Relation(each.kind, each.target, each.sources, each.text, each.formula, share))
     return found
+
+
+def _has_other_unit(document: Document, row: int, column: int) -> bool:
+    """Whether a cell has a unit that most cells of its column have not: `4.3 pp` below `7.7%`."""
+    read_cells = (cell_number(cells[column]) for cells in document.rows[:LEARN_ROWS] if column < len(cells))
+    units = Counter(each[2] for each in read_cells if each is not None)
+    read = cell_number(document.rows[row][column])
+    return read is not None and read[2] not in ("", "clock", units.most_common(1)[0][0] if units else "")
 
 
 def _share(values: np.ndarray, halves: np.ndarray, candidate: Candidate, needed: float) -> float | None:

@@ -42,9 +42,9 @@ _BRACKET = regex(
 _OR = regex(
     rf"(?P<one>{_LIST})(?:,? (?:or|i\.e\.,?|that is,?|that's|in other words,?|namely|equals|equal to|equivalent to"
     r"|corresponding to|which (?:is|are|makes|equals|comes to|corresponds to|works out at|means)|making)| ="
-    r"| [–—-](?= (?:about"
-    r"|approximately|roughly|around|nearly|some|or) )|(?: each)?, (?=about |approximately |roughly |around "
-    r"|nearly |almost )|[ ,]*/)"
+    r"| [–—-](?= (?:about|approximately|roughly|around|nearly|some|or) )|(?: each)?, (?=about |approximately "
+    r"|roughly |around "
+    rf"|nearly |almost )|[ ,]*/| [–—](?= ?{one(UNIT)} ?[–—]))"
     rf" ?{_HEDGE}(?P<other>{_LIST})(?P<end>.?)"
 )
 _MONEY = regex(

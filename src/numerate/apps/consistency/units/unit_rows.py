@@ -199,6 +199,9 @@ ROWS = (
         rf"|lifts|can carry"
         rf"|can lift|holds)) {HEDGE}{_Q}",
         "length area temperature speed time", "a load"),
+    _row("threw|throw|jump|leap|leapt|hurl",
+        rf"\b(?:threw|throws?|jump(?:ed|s)|leap(?:ed|t|s)|hurl(?:ed|s))(?: (?:the|a) [a-z]+)? {HEDGE}{_Q}{_END}",
+        "mass volume temperature area energy", "a distance"),
     _row("in size", rf"{_Q} in size\b", "mass temperature speed time power", "a size"),
     _row("ccelerat|top speed|speed limit",
         rf"\b(?:accelerat(?:e|es|ed|ing)(?: [a-z]+){{0,2}}? to|top speed(?: of| is| was|:)|speed limit(?: of"
