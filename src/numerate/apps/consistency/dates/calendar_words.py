@@ -10,10 +10,11 @@ from numerate.apps.consistency.sentences.patterns import regex
 
 if TYPE_CHECKING:
     import re
+    from collections.abc import Iterator
 
 __all__ = [
-    "DATE", "ISO_DATE", "MONTH", "MONTHS", "WEEKDAYS", "YEAR_DAYS", "NamedDate", "day_exists", "days_in_month",
-    "month_number", "read_date",
+    "DATE", "ISO_DATE", "MONTH", "MONTHS", "WEEKDAYS", "YEAR_DAYS", "NamedDate", "dates_in", "day_exists",
+    "days_in_month", "month_number", "read_date",
 ]  # fmt: skip
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -33,6 +34,9 @@ DATE = regex(
     rf"|(?P<m3>{MONTH}),? (?P<y3>{_YEAR})(?!\d))"
 )
 """`3 March 1950`, `March 3, 1950`, `March 1950` and the same without a year."""
+_MONTH_BEGIN = regex(r"[JFMASOND](?:an|eb|ar|pr|ay|un|ul|ug|ep|ct|ov|ec)")
+_MOST_BEFORE = 8
+"""Characters of a date before its month: `31st of `."""
 ISO_DATE = regex(r"(?<![\w./:-])([12]\d{3})-(\d{2})-(\d{2})(?![\w/-]|\.\d)")
 
 
@@ -75,6 +79,22 @@ def days_in_month(month: int, year: int | None) -> int:
 def day_exists(day: int, month: int, year: int | None) -> bool:
     """Whether there is such a day."""
     return 1 <= month <= 12 and 1 <= day <= days_in_month(month, year)
+
+
+def dates_in(text: str) -> Iterator[re.Match[str]]:
+    """The matches of `DATE`, which is slower to look for than the months.
+
+    Example:
+        >>> [match[0] for match in dates_in("From 3 March 1950 it marched on to 5 May.")]
+        ['3 March 1950', '5 May']
+    """
+    end = 0
+    while (month := _MONTH_BEGIN.search(text, end)) is not None:
+        match = DATE.search(text, max(end, month.start() - _MOST_BEFORE))
+        if match is None:
+            return
+        yield match
+        end = match.end()
 
 
 def read_date(match: re.Match[str]) -> NamedDate | None:

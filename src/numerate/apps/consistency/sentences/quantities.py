@@ -37,6 +37,21 @@ _HEDGE_ENDS = frozenset(
 """Last words of the hedges: one of them is the last or last but one before a quantity with a hedge."""
 
 
+_MOST_KNOWN = 4_000
+_precisions: dict[tuple[object, ...], int] = {}
+"""The precision of numerals by how they are written: it takes long, and most are written like others."""
+
+
+def _precision(numeral: Numeral) -> int:
+    written = numeral.text, numeral.value, numeral.point, numeral.power, numeral.kind, numeral.special
+    known = _precisions.get(written)
+    if known is None:
+        if len(_precisions) >= _MOST_KNOWN:
+            _precisions.clear()
+        known = _precisions[written] = numeral.precision
+    return known
+
+
 @dataclass(slots=True)
 class Quantity:
     """A number of a sentence with its unit or currency; `6 ft 2 in`, `14:20` and `3 March 1950` are one quantity.
@@ -71,7 +86,7 @@ class Quantity:
             try:
                 numeral = self.numerals[-1]
                 is_whole = not numeral.power and numeral.text.isdecimal()  # most numbers: no style is needed for them
-                self.step = 1.0 if is_whole else 10.0**numeral.precision
+                self.step = 1.0 if is_whole else 10.0 ** _precision(numeral)
             except (OverflowError, ValueError, IndexError):
                 self.step = abs(self.value) or 1.0
         return self.step / 2
