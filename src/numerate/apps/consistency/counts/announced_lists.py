@@ -73,12 +73,16 @@ _MARK = regex(r": | (?:are|were) [A-Z]|, [A-Z]|, (?:namely|that is|i\.e\.)| \([A
 """What a match of `_COLON` has in it, which is faster to look for."""
 _AGE = regex(r", (?:aged )?\d{1,3}(?=,|;| and\b|$)|,? \((?:aged )?\d{1,3}\)")
 _SPLIT = regex(r", and |, & |; and |, |; | and | & ")
+_SO_MANY = (
+    r" (?:are|were|make up|made up|form|formed|complete|completed|round out|will be"
+    rf"|became) (?P<all>the|all|its|their|our|her|his) {_N} "
+)
+_ARE_SO_MANY = regex(_SO_MANY)
+"""What a match of `_ARE_ALL` has, which is faster to look for."""
 _ARE_ALL = regex(
     r"(?:^|[.!?] )(?P<items>[A-Z][\w’'.-]*(?: [A-Z][\w’'.-]*){0,2}(?:, [A-Z][\w’'.-]*(?: "
     r"[A-Z][\w’'.-]*){0,2})+,? and [A-Z][\w’'.-]*(?: [A-Z][\w’'.-]*){0,2})"
-    r" (?:are|were|make up|made up|form|formed|complete|completed|round out|will be"
-    rf"|became) (?P<all>the|all|its|their|our|her|his) {_N} (?P<noun>(?:[a-z]+ ){{0,2}}[a-z]+s|men"
-    r"|women|people)\b"
+    rf"{_SO_MANY}(?P<noun>(?:[a-z]+ ){{0,2}}[a-z]+s|men|women|people)\b"
 )
 _BOTH = regex(
     r"\b[Bb]oth (?P<items>[A-Z][\w’'.-]*(?: [A-Z][\w’'.-]*)?, [A-Z][\w’'.-]*(?: [A-Z][\w’'.-]*)?,? "
@@ -263,7 +267,7 @@ def _inline(part: str, offset: int) -> Iterator[Finding]:
         real = min(counted, key=lambda each: abs(each - said))
         if abs(real - said) <= 2:
             yield _finding(match, offset, said, real)
-    for match in _ARE_ALL.finditer(part) if " and " in part else ():
+    for match in _ARE_ALL.finditer(part) if " and " in part and _ARE_SO_MANY.search(part) else ():
         counted, said = _count(match["items"]), _number(match["n"])
         if said not in counted and counted and abs(min(counted) - said) <= 2:
             yield _finding(match, offset, said, min(counted))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import calendar
 import datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from numerate.apps.consistency.sentences.patterns import regex
@@ -106,9 +107,13 @@ def read_date(match: re.Match[str]) -> NamedDate | None:
         >>> read_date(DATE.search("on 31 June")) is None
         True
     """
-    name = match["m1"] or match["m2"] or match["m3"]
-    day = match["d1"] or match["d2"]
-    year = match["y1"] or match["y2"] or match["y3"] or match["y4"]
+    d1, m1, y1, m2, d2, y2, y4, m3, y3 = match.group("d1", "m1", "y1", "m2", "d2", "y2", "y4", "m3", "y3")
+    return _date_of(m1 or m2 or m3, d1 or d2, y1 or y2 or y3 or y4)
+
+
+@lru_cache(maxsize=4_000)
+def _date_of(name: str, day: str | None, year: str | None) -> NamedDate | None:
+    """The date with these words; a sentence and its paragraph both ask for it."""
     month, number = month_number(name), int(year) if year else None
     if day is not None and not day_exists(int(day), month, number):
         return None

@@ -60,8 +60,8 @@ _COUNTED = regex(
     rf"\b[^.;,\d]{{0,20}}?\b{_BETTER}\b"
 )
 _WHO_CUES = stems(
-    "rival rider runner other swimmer skier driver boat crew team athlete men_ women_ people_ competitor player entrant "
-    "sprinter climber car_ cars_ club candidate girl boys_"
+    "rival rider runner other swimmer skier driver boat crew team athlete men_ women_ people_ competitor player "
+    "entrant sprinter climber car_ cars_ club candidate girl boys_"
 )
 """What a match of `_COUNTED` has."""
 _NUMBERS = {word: n for n, word in enumerate("one two three four five six seven eight nine ten".split(), 1)}  # noqa: SIM905

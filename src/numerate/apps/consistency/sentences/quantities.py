@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.sentences.patterns import regex
@@ -50,6 +51,14 @@ def _precision(numeral: Numeral) -> int:
             _precisions.clear()
         known = _precisions[written] = numeral.precision
     return known
+
+
+@lru_cache(maxsize=_MOST_KNOWN)
+def _hedge_before(before: str) -> str:
+    """The hedge at the end of a text; a sentence, its clauses and its paragraph all ask for it."""
+    words = before.lower().translate(_HEDGE_MARKS).rsplit(None, 2)[-2:]
+    found = None if _HEDGE_ENDS.isdisjoint(words) else _HEDGE.search(before)
+    return (found.lastgroup or "") if found else ""
 
 
 @dataclass(slots=True)
@@ -107,9 +116,7 @@ class Quantity:
     def hedge(self) -> str:
         """`about`, `over` or `under` if such a word stands before it, else an empty string."""
         if self._hedge is None:
-            words = self.before.lower().translate(_HEDGE_MARKS).rsplit(None, 2)[-2:]
-            found = None if _HEDGE_ENDS.isdisjoint(words) else _HEDGE.search(self.before)
-            self._hedge = (found.lastgroup or "") if found else ""
+            self._hedge = _hedge_before(self.before)
         return self._hedge
 
     @property

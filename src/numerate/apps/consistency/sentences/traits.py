@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from numerate.apps.consistency.sentences.tally import Tally
 
 __all__ = [
-    "CLOCK", "DATES", "MEASURES", "MONEY", "NUMERIC_DATE", "ORDINALS", "ORDINAL_DIGITS", "PERCENTS", "TIMES", "UNITS", "VALUES", "cues",
-    "stems", "traits_of_numbers", "traits_of_words",
+    "CLOCK", "DATES", "MEASURES", "MONEY", "NUMERIC_DATE", "ORDINALS", "ORDINAL_DIGITS", "PERCENTS", "TIMES", "UNITS",
+    "VALUES", "cues", "stems", "traits_of_numbers", "traits_of_words",
 ]  # fmt: skip
 
 MOST_WORDS = 100_000

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, matches, rules
 from numerate.apps.consistency.sentences.patterns import regex
-from numerate.apps.consistency.sentences.traits import cues, stems
 from numerate.apps.consistency.sentences.slots import UNIT, slot
+from numerate.apps.consistency.sentences.traits import cues, stems
 from numerate.apps.consistency.units.home_areas import home_areas
 from numerate.apps.consistency.units.unit_nouns import unit_nouns
 from numerate.numerals.unit_factors import dimension_name
@@ -136,9 +136,9 @@ _WORDS = (
     "mph of", "hz of", " v of", "volts of", "degrees of",
 )  # fmt: skip
 _CUES = cues(*(f" {each.strip()}" for each in _STEMS)) | stems(
-    "tak preheat runtime running lifetime tall_ long_ wide_ deep_ high_ thick_ heavy_ saline water milk beer wine juice "
-    "tea coffee oil fuel blood petrol diesel flour rice sugar butter salt cement sand stock broth cream plasma glucose "
-    "ethanol solution honey cheese chocolate vinegar"
+    "tak preheat runtime running lifetime tall_ long_ wide_ deep_ high_ thick_ heavy_ saline water milk beer wine "
+    "juice tea coffee oil fuel blood petrol diesel flour rice sugar butter salt cement sand stock broth cream "
+    "plasma glucose ethanol solution honey cheese chocolate vinegar"
 )
 """What the patterns have: words before the unit, which begin with a stem, or words behind it."""
 _ADJECTIVES = {
