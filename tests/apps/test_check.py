@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 
 import numerate
 from numerate.apps.check import CheckOptions, Outcome, check
-from numerate.apps.check_processes import check_files
+from numerate.apps.check_processes import RARELY, check_files
 from numerate.apps.check_reports import json_report, terminal_report
 from numerate.apps.documents import Document, Problem, sentence_spans
 from numerate.apps.findings import Finding, FindingError, ranked
@@ -153,6 +154,13 @@ def test_processes_give_the_same(files: list[str]) -> None:
         ("empty.txt", True), ("missing.txt", True),
     ]  # fmt: skip
     assert outcomes[0].excerpts == outcomes[1].excerpts
+
+
+def test_the_garbage_collector_is_as_it_was_after_a_check(files: list[str]) -> None:
+    before = gc.get_threshold()
+    seen: list[tuple[int, int, int]] = []
+    check_files(files[:1], CheckOptions(), on_position=lambda position: seen.append(gc.get_threshold()))
+    assert seen and set(seen) == {RARELY} and gc.get_threshold() == before != RARELY
 
 
 def test_the_terminal_shows_the_passage(files: list[str]) -> None:

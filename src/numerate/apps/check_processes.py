@@ -63,7 +63,7 @@ def check_files(
     """
     outcome = Outcome()
     workers = processes if model is not None and processes > 1 else processes - 1
-    with _pool(workers, processes) as pool:
+    with _rare_collections(), _pool(workers, processes) as pool:
         run = _Run(options, model, pool, WAITING_PER_WORKER * workers, excerpts)
         for path, done in run.files(paths, state, on_position):
             outcome.add(done)
@@ -72,11 +72,26 @@ def check_files(
     return outcome
 
 
+RARELY = (50_000, 20, 20)
+"""Thresholds of the garbage collector: there are many small objects that refer to no other, and need not be looked
+through so often."""
+
+
+@contextlib.contextmanager
+def _rare_collections() -> Iterator[None]:
+    before = gc.get_threshold()
+    gc.set_threshold(*RARELY)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
 def _begin() -> None:
-    """Of a worker: it makes many small objects that refer to no other, and need not be looked through so often."""
+    """Of a worker."""
     end_with_parent()
     gc.freeze()
-    gc.set_threshold(50_000, 20, 20)
+    gc.set_threshold(*RARELY)
 
 
 @contextlib.contextmanager

@@ -37,12 +37,14 @@ class Rule:
         title: A few words for reports.
         help: One sentence that says what the rule compares.
         least: Least number of values of a sentence with a finding, so that `wants` need not be asked for fewer.
+        cues: Bits of words (see `sentences.traits`), one of which a sentence with a finding has; 0: it needs none.
         least_of_paragraph: Least number of values of a paragraph with a finding.
     """
 
     title: ClassVar[str] = ""
     help: ClassVar[str] = ""
     least: ClassVar[int] = 0
+    cues: ClassVar[int] = 0
     least_of_paragraph: ClassVar[int] = 0
 
     def wants(self, tally: Tally, text: str) -> bool:

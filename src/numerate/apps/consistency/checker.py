@@ -50,7 +50,7 @@ class ConsistencyChecker:
         self._paragraph_rules = self._with("paragraph")
         self._whole_rules = self._with("whole")
         self._by_values = [
-            [(rule.wants, rule.sentence) for rule in self._sentence_rules if rule.least <= values]
+            [(rule.cues or -1, rule.wants, rule.sentence) for rule in self._sentence_rules if rule.least <= values]
             for values in range(5)
         ]
 
@@ -99,8 +99,9 @@ class ConsistencyChecker:
         tally, text = sentence.tally, sentence.text
         if not tally.values and tally.times < 2 and not tally.late and ":" not in text:
             return  # a lone year: most sentences
-        for wants, findings in self._by_values[min(tally.values, 4)]:
-            if wants(tally, text):
+        words = sentence.words or 1  # a rule without cues needs no word
+        for cues, wants, findings in self._by_values[min(tally.values, 4)]:
+            if words & cues and wants(tally, text):
                 yield from findings(sentence)
 
     def _of_table(self, document: Document) -> Iterator[Finding]:

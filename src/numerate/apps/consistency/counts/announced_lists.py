@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from numerate.apps.consistency.counts.enumerations import enumerations, listed_members
 from numerate.apps.consistency.counts.listed_codes import listed_codes, numbered_points
 from numerate.apps.consistency.sentences.patterns import regex
+from numerate.apps.consistency.sentences.traits import stems
 from numerate.apps.findings import Finding
 
 if TYPE_CHECKING:
@@ -65,17 +66,23 @@ _COLON = regex(
     r"|\((?:aged )?\d{1,3}\)){6,400}?)(?P<end>\)|[.;!?](?=\s|$)|$| – | — |,(?= (?!and\b"
     r"|aged\b|the [A-Z])[a-z]))",
 )
-_COUNTED = regex(rf"\b(?:{_N}) [a-z]", re.IGNORECASE)
+_COUNT_CUES = stems("_ ".join(_WORDS) + "_")
+_COUNTED = regex(r"[1-9](?<![0-9].)[0-9]?,? [A-Za-z-]")
+"""Counts in words and in digits: all patterns for a sentence have one."""
 _MARK = regex(r": | (?:are|were) [A-Z]|, [A-Z]|, (?:namely|that is|i\.e\.)| \([A-Z]| [–—] ")
 """What a match of `_COLON` has in it, which is faster to look for."""
 _AGE = regex(r", (?:aged )?\d{1,3}(?=,|;| and\b|$)|,? \((?:aged )?\d{1,3}\)")
 _SPLIT = regex(r", and |, & |; and |, |; | and | & ")
+_SO_MANY = (
+    r" (?:are|were|make up|made up|form|formed|complete|completed|round out|will be"
+    rf"|became) (?P<all>the|all|its|their|our|her|his) {_N} "
+)
+_ARE_SO_MANY = regex(_SO_MANY)
+"""What a match of `_ARE_ALL` has, which is faster to look for."""
 _ARE_ALL = regex(
     r"(?:^|[.!?] )(?P<items>[A-Z][\w’'.-]*(?: [A-Z][\w’'.-]*){0,2}(?:, [A-Z][\w’'.-]*(?: "
     r"[A-Z][\w’'.-]*){0,2})+,? and [A-Z][\w’'.-]*(?: [A-Z][\w’'.-]*){0,2})"
-    r" (?:are|were|make up|made up|form|formed|complete|completed|round out|will be"
-    rf"|became) (?P<all>the|all|its|their|our|her|his) {_N} (?P<noun>(?:[a-z]+ ){{0,2}}[a-z]+s|men"
-    r"|women|people)\b"
+    rf"{_SO_MANY}(?P<noun>(?:[a-z]+ ){{0,2}}[a-z]+s|men|women|people)\b"
 )
 _BOTH = regex(
     r"\b[Bb]oth (?P<items>[A-Z][\w’'.-]*(?: [A-Z][\w’'.-]*)?, [A-Z][\w’'.-]*(?: [A-Z][\w’'.-]*)?,? "
@@ -88,22 +95,26 @@ _TO_EACH = regex(r"\b(?:each|every) (?:of )?(?:you|us|one|participant|student|ch
 def announced_lists(document: Document, sentences: Sequence[Sentence]) -> Iterator[Finding]:
     """Findings of the lines and sentences of a text."""
     text = document.text
-    if (":" in text or _ITEM_LINE.search(text)) and _LINES.search(text):
+    if _COLON_LINE.search(text) or (_ITEM_LINE.search(text) and _BEFORE_ITEM.search(text)):
         yield from _lines(text)
     yield from _told(enumerations(text, sentences), 0)
     if "(2)" in text or "(b)" in text or "(ii)" in text:
         yield from _told(numbered_points(text), 0)
     for sentence in sentences:
+        for numeral in sentence.numerals:
+            if 1 < numeral.value < 20:
+                break
+        else:
+            continue
         start, part = sentence.offset, sentence.text
         has_and = " and " in part
         has_list = "," in part and (has_and or ";" in part or ":" in part)
-        if not has_list and not (has_and and " minute" in part):
+        if (not has_list and not (has_and and " minute" in part)) or len(part) > 900:
             continue
-        if len(part) > 900 or not any(1 < numeral.value < 20 for numeral in sentence.numerals):
-            continue
-        if has_list and ("oth " in part or _COUNTED.search(part)):
+        is_counted = sentence.words & _COUNT_CUES or _COUNTED.search(part)
+        if has_list and (is_counted or "oth " in part):
             yield from _inline(part, start)
-        if " and " in part and ("," in part or " minute" in part):
+        if is_counted and has_and and ("," in part or " minute" in part):
             yield from _told(listed_codes(part), start)
             yield from _told(listed_members(part), start)
 
@@ -115,10 +126,11 @@ def _told(claims: Iterable[tuple[re.Match[str], int]], offset: int) -> Iterator[
             yield _finding(match, offset, said, real)
 
 
-_LINES = regex(r":[ ]*\n|[a-z][.)]?[ ]*\n\s*(?:[-*•–+]|\(?1[.)]) ")
-"""A line before a list."""
+_COLON_LINE = regex(r":[ ]*\n")
+_BEFORE_ITEM = regex(r"[a-z][.)]?[ ]*\n\s*(?:[-*•–+]|\(?1[.)]) ")
+"""A line before a list that ends without a colon."""
 _ITEM_LINE = regex(r"\n\s*(?:[-*•–+]|\(?1[.)]) ")
-"""What `_LINES` has without a colon, which is faster to look for."""
+"""What a match of `_BEFORE_ITEM` has, which is faster to look for."""
 _HEAD = regex(r"[a-z](?:\)|\.)?$")
 _INNER = regex(r"\((?P<n>\d{1,2}|[a-z]+)(?P<noun> [a-z]+s)\):\s*$")
 _ASIDE = regex(r" \([^)]*\)(?=:$)")
@@ -146,7 +158,7 @@ def _lines(text: str) -> Iterator[Finding]:
         is_head = (
             not stripped.rstrip().endswith(":")
             and (not index or not lines[index - 1][1].strip())
-            and _HEAD.search(line.rstrip())
+            and _HEAD.search(line.rstrip()[-2:])
         )
         if is_head:
             stripped = line.rstrip().rstrip(".)") + ":"
@@ -255,7 +267,7 @@ def _inline(part: str, offset: int) -> Iterator[Finding]:
         real = min(counted, key=lambda each: abs(each - said))
         if abs(real - said) <= 2:
             yield _finding(match, offset, said, real)
-    for match in _ARE_ALL.finditer(part) if " and " in part else ():
+    for match in _ARE_ALL.finditer(part) if " and " in part and _ARE_SO_MANY.search(part) else ():
         counted, said = _count(match["items"]), _number(match["n"])
         if said not in counted and counted and abs(min(counted) - said) <= 2:
             yield _finding(match, offset, said, min(counted))

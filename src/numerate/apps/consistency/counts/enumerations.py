@@ -36,6 +36,9 @@ _POINT_CUES = stems(
 )
 """What a match of `_POINT` begins with."""
 _CLAIM = regex(rf"\b(?P<lead>[a-z]+ )?{_N} (?:[a-z-]+ ){{0,2}}?{_POINT}\b(?P<gap>[^.:;!?]{{0,80}})[.:]\s")
+_COUNT_CUES = stems("two_ three_ four_ five_ six_ seven_ eight_ nine_ ten_")
+_COUNT = regex(r"[2-9](?<![0-9].) [a-z-]")
+"""The counts of `_CLAIM`, in words and in digits."""
 _LOOSE = regex(r"^(?:least|of|first|last|other|than|another|further|next|or|top|about|over|remaining|more)$", re.I)
 _START = r"(?:(?<=[.;:!?] )|(?<=\n)|(?<=, and )|(?<=; and ))"
 _ORDINALS = ("first(?:ly)?|one|to begin with", "second(?:ly)?|the other|another", "third(?:ly)?", "fourth(?:ly)?",
@@ -80,11 +83,21 @@ def enumerations(text: str, sentences: Sequence[Sentence]) -> Iterator[tuple[re.
     if "irst" not in text and "One " not in text:
         return
     for group in sentence_groups(text, sentences):
-        if group.words & _POINT_CUES:
+        if group.words & _POINT_CUES and (group.words & _COUNT_CUES or _COUNT.search(group.text)):
             start, end = group[0].offset, group[-1].offset + len(group[-1].text)
+            if not _has_first(text, start, end + MOST_GAP):
+                continue
             for match in _CLAIM.finditer(text, max(0, start - MOST_LEAD), end + MOST_GAP):
                 if start <= match.start("n") < end:
                     yield from _counted(text, match)
+
+
+def _has_first(text: str, start: int, end: int) -> bool:
+    """Whether a first point is named from there to the end of the paragraph, without which nothing is counted."""
+    stop = text.find("\n\n", end, end + MOST_BEHIND)
+    behind = text[start : stop if stop >= 0 else end + MOST_BEHIND]
+    lower = behind.lower()
+    return "first" in lower or "to begin" in lower or ("one" in lower and _MARKS[0].search(behind) is not None)
 
 
 def _counted(text: str, match: re.Match[str]) -> Iterator[tuple[re.Match[str], int]]:

@@ -14,10 +14,13 @@ __all__ = ["listed_codes", "numbered_points"]
 
 _N = r"(?P<n>two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|1[0-9]|[2-9])"
 _CODE = r"(?:(?:nos?\.? )?[A-Z]{0,4}[-/]?\d{1,7}(?:[/-]\d{1,4})?[a-zA-Z]?|[A-Z]{1,3}\d*)"
+_BEGIN = r"(?:: | \(|, (?:namely|i\.e\.|that is) )"
+_FIRST = rf"(?:nos?\.? |numbers )?{_CODE}"
+_ITEMS = regex(rf"{_BEGIN}{_FIRST},", re.IGNORECASE)
+"""What a match of `_CODES` has, which is faster to look for."""
 _CODES = regex(
-    rf"\b{_N} (?:[a-z][\w'’-]* ){{0,2}}?(?P<noun>[a-z][\w'’-]*s)\b(?P<gap>[^:;.!?()\d\n]{{0,60}}?)(?:: | \("
-    rf"|, (?:namely|i\.e\.|that is) )"
-    rf"(?P<items>(?:nos?\.? |numbers )?{_CODE}(?:, {_CODE})+,? and {_CODE})(?=[.;!?)]|,? [a-z]|$)(?! (?:per"
+    rf"\b{_N} (?:[a-z][\w'’-]* ){{0,2}}?(?P<noun>[a-z][\w'’-]*s)\b(?P<gap>[^:;.!?()\d\n]{{0,60}}?){_BEGIN}"
+    rf"(?P<items>{_FIRST}(?:, {_CODE})+,? and {_CODE})(?=[.;!?)]|,? [a-z]|$)(?! (?:per"
     rf"|to|of|kg|g|ml|km|m|mm|cm|%|million))",
     re.IGNORECASE,
 )
@@ -53,7 +56,7 @@ _PART_OF = regex(
 
 def listed_codes(part: str) -> Iterator[tuple[re.Match[str], int]]:
     """Claims and the length of the list of numbers behind each."""
-    for match in _CODES.finditer(part):
+    for match in _CODES.finditer(part) if _ITEMS.search(part) else ():
         if _TIMES.match(match["noun"].lower()) or _LOOSE.search(match["gap"].lower()):
             continue
         if _LOOSE.search(part[max(0, match.start() - 14) : match.start()].lower()):

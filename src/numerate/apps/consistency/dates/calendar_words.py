@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import calendar
 import datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from numerate.apps.consistency.sentences.patterns import regex
 
 if TYPE_CHECKING:
     import re
+    from collections.abc import Iterator
 
 __all__ = [
-    "DATE", "ISO_DATE", "MONTH", "MONTHS", "WEEKDAYS", "YEAR_DAYS", "NamedDate", "day_exists", "days_in_month",
-    "month_number", "read_date",
+    "DATE", "ISO_DATE", "MONTH", "MONTHS", "WEEKDAYS", "YEAR_DAYS", "NamedDate", "dates_in", "day_exists",
+    "days_in_month", "month_number", "read_date",
 ]  # fmt: skip
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -34,6 +36,9 @@ DATE = regex(
     rf"|(?P<m3>{MONTH}),? (?P<y3>{_YEAR})(?!\d))"
 )
 """`3 March 1950`, `March 3, 1950`, `March 1950` and the same without a year."""
+_MONTH_BEGIN = regex(r"[JFMASOND](?:an|eb|ar|pr|ay|un|ul|ug|ep|ct|ov|ec)")
+_MOST_BEFORE = 8
+"""Characters of a date before its month: `31st of `."""
 ISO_DATE = regex(r"(?<![\w./:-])([12]\d{3})-(\d{2})-(\d{2})(?![\w/-]|\.\d)")
 
 
@@ -78,6 +83,22 @@ def day_exists(day: int, month: int, year: int | None) -> bool:
     return 1 <= month <= 12 and 1 <= day <= days_in_month(month, year)
 
 
+def dates_in(text: str) -> Iterator[re.Match[str]]:
+    """The matches of `DATE`, which is slower to look for than the months.
+
+    Example:
+        >>> [match[0] for match in dates_in("From 3 March 1950 it marched on to 5 May.")]
+        ['3 March 1950', '5 May']
+    """
+    end = 0
+    while (month := _MONTH_BEGIN.search(text, end)) is not None:
+        match = DATE.search(text, max(end, month.start() - _MOST_BEFORE))
+        if match is None:
+            return
+        yield match
+        end = match.end()
+
+
 def read_date(match: re.Match[str]) -> NamedDate | None:
     """The date of a match of `DATE`; None if there is no such day.
 
@@ -87,9 +108,13 @@ def read_date(match: re.Match[str]) -> NamedDate | None:
         >>> read_date(DATE.search("on 31 June")) is None
         True
     """
-    name = match["m1"] or match["m2"] or match["m3"]
-    day = match["d1"] or match["d2"]
-    year = match["y1"] or match["y2"] or match["y3"] or match["y4"]
+    d1, m1, y1, m2, d2, y2, y4, m3, y3 = match.group("d1", "m1", "y1", "m2", "d2", "y2", "y4", "m3", "y3")
+    return _date_of(m1 or m2 or m3, d1 or d2, y1 or y2 or y3 or y4)
+
+
+@lru_cache(maxsize=4_000)
+def _date_of(name: str, day: str | None, year: str | None) -> NamedDate | None:
+    """The date with these words; a sentence and its paragraph both ask for it."""
     month, number = month_number(name), int(year) if year else None
     if day is not None and not day_exists(int(day), month, number):
         return None

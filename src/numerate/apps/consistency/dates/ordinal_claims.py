@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at
 from numerate.apps.consistency.dates.anniversaries import ANNUAL, anniversaries, editions
-from numerate.apps.consistency.dates.placings import FASTER, STANDINGS, faster_ones, periods, standings
+from numerate.apps.consistency.dates.placings import STANDINGS, faster_ones, periods, standings
 from numerate.apps.consistency.sentences.gates import group_gate
 from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.sentences.sentence_windows import SentenceGroup, sentence_groups
@@ -89,11 +89,12 @@ def _by_paragraphs(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding
                 yield from _places(sentence)
             if " of " in sentence.text:
                 yield from _of_fewer(sentence)
-            if any(map(sentence.text.__contains__, (" of ", "among ", "mong the", "Of "))):
+            if sentence.words & _FIELD_CUES and any(
+                map(sentence.text.__contains__, (" of ", "among ", "mong the", "Of "))
+            ):
                 yield from _beyond(sentence)
         joined = group.text
-        if any(cue in joined for cue in FASTER):
-            yield from faster_ones(group)
+        yield from faster_ones(group)
         if " quarter" in joined or " half" in joined:
             yield from periods(group, text)
         if "century" in joined:
@@ -193,6 +194,13 @@ _FIELD = regex(
     r"|riders|cities|towns|schools|entries|entrants|starters|boats|crews|players|drivers|cars|athletes|competitors|nations"
     r"|candidates|participants|districts|regions|universities|swimmers|skiers|contestants|firms|companies|states)\b"
 )
+_FIELD_CUES = stems(
+    "league_ field_ division_ group_ table_ class_ grid_ list_ ranking_ line-up_ pool_ championship_ series_ heat_ "
+    "squad_ teams_ clubs_ countries_ runners_ riders_ cities_ towns_ schools_ entries_ entrants_ starters_ boats_ "
+    "crews_ players_ drivers_ cars_ athletes_ competitors_ nations_ candidates_ participants_ districts_ regions_ "
+    "universities_ swimmers_ skiers_ contestants_ firms_ companies_ states_"
+)
+"""What a match of `_FIELD` has."""
 _RANKED = regex(
     r"\b(?:finish\w*|came|come|plac\w+|ended(?: up)?|rank\w*|is|was|lies|stands|stood|comes|sits|slipped to|fell to)"
     rf"(?: (?:only|just|a|in|home|up|lowly|poor|well))* {_N}(?! [a-z]*(?:time|year|season|title|century"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from numerate.apps.consistency.base import Rule, rules
 from numerate.apps.consistency.dates.ordinal_claims import ordinal_claims
 from numerate.apps.consistency.sentences.patterns import regex
+from numerate.apps.consistency.sentences.traits import ORDINAL_DIGITS
 from numerate.apps.findings import Finding
 
 if TYPE_CHECKING:
@@ -24,8 +25,6 @@ _ORDINAL = regex(
     r"(?P<ending>st|nd|rd|th|ST|ND|RD|TH)(?![\w.]\w)\b"
 )
 """Not `232Th`, which is an isotope."""
-_ENDING = regex(r"[0-9](?:st|nd|rd|th|ST|ND|RD|TH)")
-"""What every ordinal has; the search for it jumps from digit to digit."""
 _MAY_HAVE_DECIMALS = regex(
     r"[ -](?:percentile|centile|quantile|decile|quintile|quartile|generation|order|power|root|magnitude|harmonic)",
     re.IGNORECASE,
@@ -43,9 +42,11 @@ class OrdinalEnding(Rule):
     title = "wrong ending of an ordinal"
     help = "The ending of an ordinal does not fit its number."
 
+    cues = ORDINAL_DIGITS
+
     def wants(self, tally: Tally, text: str) -> bool:
-        """A number with the ending of an ordinal."""
-        return _ENDING.search(text) is not None
+        """A number with the ending of an ordinal, which `cues` tell."""
+        return True
 
     def whole(self, document: Document, sentences: Sequence[Sentence]) -> Iterable[Finding]:
         """Looks at places, centuries, editions and anniversaries."""

@@ -13,6 +13,7 @@ from numerate.apps.consistency.base import finding_at
 from numerate.apps.consistency.dates.calendar_words import MONTHS
 from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.sentences.slots import COUNT, ORDINAL, UNIT, slot
+from numerate.apps.consistency.sentences.traits import cues, stems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,9 +22,9 @@ if TYPE_CHECKING:
     from numerate.apps.consistency.sentences.sentences import Sentence
     from numerate.apps.findings import Finding
 
-__all__ = ["FASTER", "STANDINGS", "faster_ones", "periods", "standings"]
+__all__ = ["STANDINGS", "faster_ones", "periods", "standings"]
 
-FASTER = (
+_FASTER = (
     "further", "farther", "faster", "ahead", "quicker", "better", "higher", "before ", "in front", "beaten by",
     "beat her", "beat him", "eaten only by", " more", "er than", "est",
 )  # fmt: skip
@@ -37,11 +38,14 @@ _DID = (
     r"(?:were|was|are|is|finished|ran|swam|rode|came|had|scored|did|placed|crossed|jumped|threw|went|skied|drove|got"
     r"|managed|collected|ended|posted|recorded|clocked)"
 )
-_BETTER = (
-    r"(?:longer|larger|bigger|taller|older|deeper|heavier|more|richer|faster|ahead|quicker|better|higher|before"
-    r"|in front|further|farther|stronger)"
-)
+_BETTER_WORDS = (
+    "longer", "larger", "bigger", "taller", "older", "deeper", "heavier", "more", "richer", "faster", "ahead",
+    "quicker", "better", "higher", "before", "in front", "further", "farther", "stronger",
+)  # fmt: skip
+_BETTER = rf"(?:{'|'.join(_BETTER_WORDS)})"
+_BETTER_CUES = cues(*(f" {each} " for each in _BETTER_WORDS))
 _ONLY = regex(rf"\b(?:Only|Just|only|just) {_LIST} (?:{_DID}|have|has|[a-z]{{4,}})\b[^.;\d]{{0,25}}?\b{_BETTER}\b")
+_BEATEN_CUES = stems("beaten_ bettered_ preceded_ surpassed_ outscored_ topped_ headed_ exceeded_ behind_ after_")
 _BEATEN = regex(
     rf"\b(?:beaten|bettered|preceded|surpassed|outscored|topped|headed"
     rf"|exceeded)(?:,? [a-z]+)? only by {_LIST}(?=[.;,]|$)"
@@ -55,6 +59,11 @@ _COUNTED = regex(
     rf"(?:, [^.;,\d]{{3,50}},)? {_DID}"
     rf"\b[^.;,\d]{{0,20}}?\b{_BETTER}\b"
 )
+_WHO_CUES = stems(
+    "rival rider runner other swimmer skier driver boat crew team athlete men_ women_ people_ competitor player "
+    "entrant sprinter climber car_ cars_ club candidate girl boys_"
+)
+"""What a match of `_COUNTED` has."""
 _NUMBERS = {word: n for n, word in enumerate("one two three four five six seven eight nine ten".split(), 1)}  # noqa: SIM905
 _TIES = regex(
     r"\b(?:tie[ds]?|tying|equal|joint\w*|shared?|dead heat|disqualif\w+|relegat\w+|penalt\w+|overall|group|heat|stage"
@@ -75,12 +84,12 @@ _PLACED = regex(
 def faster_ones(group: list[Sentence]) -> Iterator[Finding]:
     """A place that does not follow the number of those who were better."""
     for index, sentence in enumerate(group):
-        text = sentence.text
-        if not any(map(text.__contains__, FASTER)):
+        text, has = sentence.text, sentence.words
+        if not has & (_BETTER_CUES | _BEATEN_CUES) or not any(map(text.__contains__, _FASTER)):
             continue
-        claims = [*_ONLY.finditer(text)] if "nly " in text or "ust " in text else []
-        claims += _COUNTED.finditer(text)
-        claims += _BEATEN.finditer(text) if "nly by " in text or "behind " in text or "after " in text else ()
+        claims = [*_ONLY.finditer(text)] if has & _BETTER_CUES and ("nly " in text or "ust " in text) else []
+        claims += _COUNTED.finditer(text) if has & _BETTER_CUES and has & _WHO_CUES else ()
+        claims += _BEATEN.finditer(text) if has & _BEATEN_CUES and ("nly by " in text or "(" in text) else ()
         if len(claims) != 1:
             continue
         claim = claims[0]

@@ -12,6 +12,7 @@ from numerate.apps.consistency.base import finding_at, plain
 from numerate.apps.consistency.percents.told_shares import told_fees, told_shares
 from numerate.apps.consistency.sentences.paragraphs import NEEDED, slip_bits
 from numerate.apps.consistency.sentences.patterns import regex
+from numerate.apps.consistency.sentences.traits import stems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,11 +68,15 @@ _FRACTION = regex(r"^ (?:of (?:the |all |our |its |their |these |those |a total 
 
 _PARTS = ("half", "halves", "third", "quarter", "fifth", "tenth", "eighth", "sixth")
 _FRACTION_WORDS = tuple(f"{part}{end} of" for part in _PARTS for end in ("", "s"))
+_PART_CUES = stems(" ".join(_PARTS))
 _ONE_IN = regex(r" (?:in|out of)(?: every)? [a-z]+ of ")
 
 
-def _may_have_fraction(lower: str) -> bool:
-    return any(map(lower.__contains__, _FRACTION_WORDS)) or _ONE_IN.search(lower) is not None
+def _may_have_fraction(paragraph: Paragraph) -> bool:
+    lower = paragraph.lower
+    return (paragraph.words & _PART_CUES and any(map(lower.__contains__, _FRACTION_WORDS))) or (
+        _ONE_IN.search(lower) is not None
+    )
 
 
 def paragraph_shares(paragraph: Paragraph) -> Iterator[Finding]:
@@ -86,7 +91,7 @@ def paragraph_shares(paragraph: Paragraph) -> Iterator[Finding]:
         yield from told_fees(paragraph, percents)
         if paragraph.tally.values > 2:
             yield from told_shares(paragraph, percents)
-    if paragraph.tally.values > 2 and _may_have_fraction(lower) and _FRACTIONS.search(lower):
+    if paragraph.tally.values > 2 and _may_have_fraction(paragraph) and _FRACTIONS.search(lower):
         yield from _fractions(paragraph)
 
 

@@ -201,7 +201,7 @@ class ListCounts(Rule):
             return
         if not any(each.kind not in _NO_COUNTS and 2 <= each.value <= 12 for each in sentence.numerals):
             return
-        for match in _YEARS.finditer(sentence.skeleton) if len(sentence.quantities) > 2 else ():
+        for match in _YEARS.finditer(sentence.skeleton) if "(" in text and len(sentence.quantities) > 2 else ():
             years = len(sentence.within(match["years"]))
             yield from _counted(sentence, match, {years})
         is_named = False

@@ -82,10 +82,11 @@ ESTIMATE_CUES = (
 
 def may_have_estimate(sentence: Sentence) -> bool:
     """Whether a sentence may have a finding, which is cheap to know."""
+    text, values = sentence.text, sentence.tally.values
     return (
         len(sentence.numerals) > 1
-        and (sentence.tally.values > 1 or _PAGE_RANGE.search(sentence.text) is not None)
-        and any(map(sentence.text.__contains__, ESTIMATE_CUES))
+        and (values > 2 or (values == 2 and " between " in text) or _PAGE_RANGE.search(text) is not None)
+        and any(map(text.__contains__, ESTIMATE_CUES))
     )
 
 

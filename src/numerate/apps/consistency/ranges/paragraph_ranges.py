@@ -121,7 +121,7 @@ def _limits(paragraph: Paragraph, values: list[Quantity]) -> Iterator[Finding]:
 
 def _extremes(paragraph: Paragraph, values: list[Quantity]) -> Iterator[Finding]:
     low = [each for each in values if _EXTREME_LOW.search(paragraph.lead(each))]
-    high = [each for each in values if _EXTREME_HIGH.search(paragraph.lead(each))]
+    high = [each for each in values if _EXTREME_HIGH.search(paragraph.lead(each))] if len(low) == 1 else []
     if len(low) != 1 or len(high) != 1 or not _is_kin(low[0], high[0]) or low[0].value >= high[0].value:
         return
     a, b = low[0], high[0]

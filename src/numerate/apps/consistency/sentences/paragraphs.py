@@ -58,14 +58,14 @@ class Paragraph:
         self.tally: Tally = tally_of_all([each.tally for each in sentences])
         """How many numbers of each kind it has, which is cheap to know."""
         self._text, self._offset, self._sentences = text, offset, sentences
-        self._words: dict[tuple[str, int, int, int], str] = {}
+        self._beside: dict[tuple[str, int, int, int], str] = {}
 
     # Most paragraphs are closed to all rules by their tally and traits: what follows is made when it is needed.
     @cached_property
     def whole(self) -> Sentence:
         """The paragraph as a sentence."""
         numerals = [numeral for each in self._sentences for numeral in each.numerals]
-        return Sentence(self._text, self._offset, numerals)
+        return Sentence(self._text, self._offset, numerals, self.words)
 
     @cached_property
     def lower(self) -> str:
@@ -84,10 +84,11 @@ class Paragraph:
     @cached_property
     def traits(self) -> int:
         """The cue words and kinds of numbers that it has, as bits."""
-        return self._words_of() | traits_of_numbers((self.tally,))
+        return self.words | traits_of_numbers((self.tally,))
 
-    def _words_of(self) -> int:
-        """The bits of the words; those of a group of sentences are known already."""
+    @cached_property
+    def words(self) -> int:
+        """The cue words that it has, as bits; those of a group of sentences are known already."""
         group = self._sentences
         if not isinstance(group, SentenceGroup):
             return traits_of_words(self._text)
@@ -128,22 +129,22 @@ class Paragraph:
     def lead(self, quantity: Quantity, most: int = 70) -> str:
         """The words before a quantity, up to the quantity before it or the begin of its sentence."""
         key = ("lead", quantity.start, quantity.end, most)
-        if key not in self._words:
+        if key not in self._beside:
             begin = max(self._starts[max(self.place(quantity), 0)], quantity.start - most)
             ends = self._bounds[1]
             index = bisect_right(ends, quantity.start)
-            self._words[key] = self._cut(max(begin, ends[index - 1]) if index else begin, quantity.start)
-        return self._words[key]
+            self._beside[key] = self._cut(max(begin, ends[index - 1]) if index else begin, quantity.start)
+        return self._beside[key]
 
     def tail(self, quantity: Quantity, most: int = 60) -> str:
         """The words behind a quantity, up to the next one or the end of its sentence."""
         key = ("tail", quantity.start, quantity.end, most)
-        if key not in self._words:
+        if key not in self._beside:
             end = min(self._ends[max(self.place(quantity), 0)], quantity.end + most)
             starts = self._bounds[0]
             index = bisect_left(starts, quantity.end)
-            self._words[key] = self._cut(quantity.end, min(end, starts[index]) if index < len(starts) else end)
-        return self._words[key]
+            self._beside[key] = self._cut(quantity.end, min(end, starts[index]) if index < len(starts) else end)
+        return self._beside[key]
 
     def around(self, *quantities: Quantity) -> str:
         """The words from the first to the last of some quantities, with those right before and behind them."""

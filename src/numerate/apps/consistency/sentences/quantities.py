@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.sentences.patterns import regex
@@ -35,6 +36,29 @@ _HEDGE_ENDS = frozenset(
     for word in (each.split()[-1] for each in words.split("|"))
 )  # fmt: skip
 """Last words of the hedges: one of them is the last or last but one before a quantity with a hedge."""
+
+
+_MOST_KNOWN = 4_000
+_precisions: dict[tuple[object, ...], int] = {}
+"""The precision of numerals by how they are written: it takes long, and most are written like others."""
+
+
+def _precision(numeral: Numeral) -> int:
+    written = numeral.text, numeral.value, numeral.point, numeral.power, numeral.kind, numeral.special
+    known = _precisions.get(written)
+    if known is None:
+        if len(_precisions) >= _MOST_KNOWN:
+            _precisions.clear()
+        known = _precisions[written] = numeral.precision
+    return known
+
+
+@lru_cache(maxsize=_MOST_KNOWN)
+def _hedge_before(before: str) -> str:
+    """The hedge at the end of a text; a sentence, its clauses and its paragraph all ask for it."""
+    words = before.lower().translate(_HEDGE_MARKS).rsplit(None, 2)[-2:]
+    found = None if _HEDGE_ENDS.isdisjoint(words) else _HEDGE.search(before)
+    return (found.lastgroup or "") if found else ""
 
 
 @dataclass(slots=True)
@@ -71,7 +95,7 @@ class Quantity:
             try:
                 numeral = self.numerals[-1]
                 is_whole = not numeral.power and numeral.text.isdecimal()  # most numbers: no style is needed for them
-                self.step = 1.0 if is_whole else 10.0**numeral.precision
+                self.step = 1.0 if is_whole else 10.0 ** _precision(numeral)
             except (OverflowError, ValueError, IndexError):
                 self.step = abs(self.value) or 1.0
         return self.step / 2
@@ -92,9 +116,7 @@ class Quantity:
     def hedge(self) -> str:
         """`about`, `over` or `under` if such a word stands before it, else an empty string."""
         if self._hedge is None:
-            words = self.before.lower().translate(_HEDGE_MARKS).rsplit(None, 2)[-2:]
-            found = None if _HEDGE_ENDS.isdisjoint(words) else _HEDGE.search(self.before)
-            self._hedge = (found.lastgroup or "") if found else ""
+            self._hedge = _hedge_before(self.before)
         return self._hedge
 
     @property

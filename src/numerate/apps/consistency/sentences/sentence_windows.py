@@ -38,7 +38,14 @@ class SentenceGroup(list["Sentence"]):
     @cached_property
     def words(self) -> int:
         """The cue words, as bits."""
-        return traits_of_words(self.text)
+        bits, offset, end = 0, self[0].offset, 0
+        for sentence in self:
+            begin = sentence.offset - offset
+            if begin > end + 1:  # sentences without a number stand between
+                bits |= traits_of_words(self.text[end:begin])
+            bits |= sentence.words
+            end = begin + len(sentence.text)
+        return bits
 
     @cached_property
     def traits(self) -> int:

@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from numerate.apps.consistency.dates.calendar_words import DATE, NamedDate, read_date
+from numerate.apps.consistency.dates.calendar_words import NamedDate, dates_in, read_date
 from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.sentences.quantities import Quantity
 from numerate.apps.consistency.sentences.slots import CLASSES, FIRST
 from numerate.apps.consistency.sentences.tally import tally_of
-from numerate.apps.consistency.sentences.traits import traits_of_numbers, traits_of_words
+from numerate.apps.consistency.sentences.traits import CLOCK, traits_of_numbers, traits_of_words
 from numerate.numerals.unit_factors import dimension_name, measure_of
 
 if TYPE_CHECKING:
@@ -38,8 +38,6 @@ _TIME = regex(
     r"(?<![\d:.,$€£–—-])(\d{1,2})(?::(\d{2})(?::(\d{2}))?(?![\d:])(?:\s?([ap])\.?m\b\.?)?|\s?([ap])\.?m\b\.?)",
     re.IGNORECASE,
 )
-_HALF_DAY = regex(r"\d\s?[ap]\.?m\b", re.IGNORECASE)
-_HALVES = ("am", "pm", ".m", "AM", "PM", ".M", "Am", "Pm", "aM", "pM")
 _SPACE = regex(r"\s+")
 _PRIVATE = regex("[\ue000-\uf8ff]")
 _SPACED_MARKS = tuple(f" {mark}" for mark in ",;:.)]%")
@@ -88,9 +86,9 @@ class Sentence:
         True
     """
 
-    __slots__ = ("_kept", "_quantities", "_skeleton", "_tally", "_traits", "numerals", "offset", "text")
+    __slots__ = ("_kept", "_quantities", "_skeleton", "_tally", "_words", "numerals", "offset", "text")
 
-    def __init__(self, text: str, offset: int, numerals: Sequence[Numeral]) -> None:
+    def __init__(self, text: str, offset: int, numerals: Sequence[Numeral], words: int | None = None) -> None:
         self.text = text
         self.offset = offset
         self.numerals = numerals
@@ -98,7 +96,7 @@ class Sentence:
         self._quantities: list[Quantity] | None = None
         self._skeleton: str | None = None
         self._tally: Tally | None = None
-        self._traits: int | None = None
+        self._words = words
         self._kept: dict[str, Any] = {}
 
     def cached(self, name: str, made: Callable[[Sentence], _Kept]) -> _Kept:
@@ -115,11 +113,16 @@ class Sentence:
         return self._tally
 
     @property
+    def words(self) -> int:
+        """The cue words that it has, as bits."""
+        if self._words is None:
+            self._words = traits_of_words(self.text)
+        return self._words
+
+    @property
     def traits(self) -> int:
         """The cue words and kinds of numbers that it has, as bits."""
-        if self._traits is None:
-            self._traits = traits_of_words(self.text) | traits_of_numbers((self.tally,))
-        return self._traits
+        return self.words | traits_of_numbers((self.tally,))
 
     @property
     def quantities(self) -> list[Quantity]:
@@ -228,48 +231,47 @@ class Sentence:
         waiting = self._dates_and_times()
         if len(waiting) > 1:
             waiting.sort(key=lambda each: each.start)
-        taken, source, offset = 0, self.text, self.offset
+        taken, source, offset, group_of = 0, self.text, self.offset, _OF_KIND.get
         for numeral in self.numerals:
-            while waiting and waiting[0].end <= numeral.start:
-                taken = max(taken, waiting[0].end)
-                yield waiting.pop(0)
-            start, end = numeral.start, numeral.end
-            if numeral.unit_span is not None and not numeral.shared:
-                start, end = min(start, numeral.unit_span[0]), max(end, numeral.unit_span[1])
-            if (waiting and waiting[0].start < end) or start < taken:
+            start, end, unit, value = numeral.start, numeral.end, numeral.unit, numeral.value
+            if waiting:
+                while waiting and waiting[0].end <= start:
+                    taken = max(taken, waiting[0].end)
+                    yield waiting.pop(0)
+            span = numeral.unit_span
+            if span is not None and not numeral.shared:
+                start, end = min(start, span[0]), max(end, span[1])
+            if start < taken or (waiting and waiting[0].start < end):
                 continue
-            if end - start == 3 and numeral.value == 1 and self._is_pronoun(start - self.offset):
+            if value == 1 and end - start == 3 and self._is_pronoun(start - offset):
                 continue
-            group = _OF_KIND.get(numeral.kind, "unit" if numeral.unit is not None else "plain")
-            if numeral.unit is None and group in ("plain", "other") and self._is_name(numeral, group):
-                group = "ordinal"  # `Table 2`, `IL-2`: it names a thing and counts nothing
-            if group not in _BY_VALUE:
-                pass
-            elif numeral.unit is not None:
-                group = "unit"  # `17 March, 24 days`
-            elif group == "date":
-                group = "year" if 1000 <= numeral.value <= 2100 else "plain"
-            elif group == "clock":
-                group = "plain"
-            elif group == "ratio" and len(numeral.text) == 4 and 1000 <= numeral.value <= 2100:
-                group = "year"
-            if (
-                numeral.shared
-                and group == "unit"
-                and len(numeral.text) == 4
-                and 1500 <= numeral.value <= 2100
-                and numeral.text.isdecimal()
-                and self.text[: start - self.offset].endswith((" in ", " In "))
-            ):
-                group, unit = "year", None  # `from 40 t in 1990 to 10 t`: the year has no unit
+            if unit is None:
+                group = group_of(numeral.kind, "plain")
+                if group in _BY_VALUE:
+                    group = _group_by_value(group, numeral)
+                elif (group == "plain" or group == "other") and self._is_name(numeral, group):
+                    group = "ordinal"  # `Table 2`, `IL-2`: it names a thing and counts nothing
             else:
-                unit = numeral.unit
+                group = group_of(numeral.kind, "unit")
+                if group in _BY_VALUE:
+                    group = "unit"  # `17 March, 24 days`
+                if (
+                    group == "unit"
+                    and numeral.shared
+                    and len(numeral.text) == 4
+                    and 1500 <= value <= 2100
+                    and numeral.text.isdecimal()
+                    and source[: start - offset].endswith((" in ", " In "))
+                ):
+                    group, unit = "year", None  # `from 40 t in 1990 to 10 t`: the year has no unit
             taken = end
-            before = source[max(0, start - offset - 26) : start - offset]
-            text = source[start - offset : end - offset]
+            first = start - offset
+            text = source[first : end - offset]
             # Brackets of accounts are a sign in tables; in a sentence they are brackets: `defence ($54bn)`.
-            value = -numeral.value if text[0] == "(" and numeral.value < 0 else numeral.value
-            yield Quantity(text, start, end, value, unit, group, (numeral,), before=before)
+            if value < 0 and text[0] == "(":
+                value = -value
+            before = source[first - 26 if first > 26 else 0 : first]
+            yield Quantity(text, start, end, value, unit, group, (numeral,), 0.0, before)
         yield from waiting
 
     def _is_pronoun(self, start: int) -> bool:
@@ -296,8 +298,7 @@ class Sentence:
     def _dates_and_times(self) -> list[Quantity]:
         """Dates with a month's name and times of the day, which the reader gives as several numerals."""
         found = [self._whole(match, "date", date.days, 1.0) for match, date in self.dates]
-        has = self.text.__contains__
-        if has(":") or (any(map(has, _HALVES)) and _HALF_DAY.search(self.text)):
+        if self.words & CLOCK:
             for match in _TIME.finditer(self.text):
                 hours, minutes = int(match[1]), int(match[2] or 0)
                 half = match[4] or match[5]
@@ -333,10 +334,20 @@ class Sentence:
         return _JOIN.fullmatch(between) is not None and dimension_name(each.unit) is not None
 
 
+def _group_by_value(group: str, numeral: Numeral) -> str:
+    """The group of a part of a date, a time or a ratio without a unit: a year, or a number."""
+    is_year = 1000 <= numeral.value <= 2100
+    if group == "date":
+        return "year" if is_year else "plain"
+    if group == "clock":
+        return "plain"
+    return "year" if group == "ratio" and is_year and len(numeral.text) == 4 else group
+
+
 def _named_dates(sentence: Sentence) -> list[tuple[re.Match[str], NamedDate]]:
     for numeral in sentence.numerals:
         if numeral.kind == "date":
-            found = ((match, read_date(match)) for match in DATE.finditer(sentence.text))
+            found = ((match, read_date(match)) for match in dates_in(sentence.text))
             return [(match, date) for match, date in found if date is not None]
     return []
 

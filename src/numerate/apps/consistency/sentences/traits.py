@@ -10,7 +10,6 @@ alternatives; `numerate.apps.consistency.sentences.gates` takes several of them,
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.sentences.patterns import regex
@@ -21,19 +20,19 @@ if TYPE_CHECKING:
     from numerate.apps.consistency.sentences.tally import Tally
 
 __all__ = [
-    "CLOCK", "DATES", "MEASURES", "MONEY", "NUMERIC_DATE", "ORDINALS", "PERCENTS", "TIMES", "UNITS", "VALUES", "cues",
-    "stems", "traits_of_numbers", "traits_of_words",
+    "CLOCK", "DATES", "MEASURES", "MONEY", "NUMERIC_DATE", "ORDINALS", "ORDINAL_DIGITS", "PERCENTS", "TIMES", "UNITS",
+    "VALUES", "cues", "stems", "traits_of_numbers", "traits_of_words",
 ]  # fmt: skip
 
-MOST_WORDS = 60_000
+MOST_WORDS = 100_000
 """Words that are kept; then all are forgotten."""
 _PIECE = regex(r"[^\s,;:.)\]%(\[\ue000-\uf8ff]+")
 _CLOCK = regex(r"\d:\d\d|(?<![a-z])[ap]\.?m(?![a-z])")
+_ORDINAL_DIGITS = regex(r"\d(?:st|nd|rd|th)")
 _NUMERIC_DATE = regex(r"\d-\d\d?-\d|\d[/.]\d\d?[/.]\d")
-_WITHIN = regex(r"[^a-z](?=.)", re.DOTALL)
-"""Behind what is no letter, another word may begin: `three-point`."""
-_PRIVATE = regex("[\ue000-\uf8ff]")
-_MARKS = ",;:.)]%"
+_RUN = regex(r"[a-z]+")
+_PRIVATE = regex("[\ue000-\uf8ffſı\u0307]")
+"""Slots of other texts, and letters that patterns without case take for `s` and `i`."""
 _MOST = 4
 
 
@@ -44,13 +43,13 @@ def _steps(first: int) -> tuple[int, ...]:
 
 VALUES, TIMES, UNITS, PERCENTS, MONEY, ORDINALS, DATES, MEASURES = (_steps(_MOST * index) for index in range(8))
 """At least so many numbers of a kind, as `VALUES[2]`, up to 4; `MEASURES` have a unit or a currency."""
-CLOCK, NUMERIC_DATE = (1 << (8 * _MOST + index) for index in range(2))
-"""A time of the day in digits or with `am` or `pm`, and a date in digits."""
+CLOCK, NUMERIC_DATE, ORDINAL_DIGITS = (1 << (8 * _MOST + index) for index in range(3))
+"""A time of the day in digits or with `am` or `pm`, a date in digits, and an ordinal in digits."""
 _EVERY = tuple(
     tuple(sum(kind[1 : count + 1]) for count in range(_MOST + 1))
     for kind in (VALUES, TIMES, UNITS, PERCENTS, MONEY, ORDINALS, DATES, MEASURES)
 )
-_FIRST_CUE = 8 * _MOST + 2
+_FIRST_CUE = 8 * _MOST + 3
 
 
 _Cue = tuple[str, bool, bool]
@@ -63,11 +62,11 @@ class _Words(dict[str, int]):
         super().__init__()
         self.known: dict[_Cue, int] = {}
         self._starts: dict[str, list[tuple[str, bool, int]]] = {}
-        """Cues that begin a word, by their first three letters or, if they are shorter, by all."""
-        self._short: set[str] = set()
-        """First letters of the cues of one or two letters."""
-        self._parts: list[tuple[str, bool, int]] = []
-        """Those that may stand within a word, of which there should be few."""
+        """Cues that begin a word, by their first three letters."""
+        self._short: dict[str, int] = {}
+        """Cues of one or two letters that are whole words."""
+        self._parts: list[tuple[str, bool, bool, int]] = []
+        """Those that may stand within a word or are not letters only, of which there should be few."""
 
     def bit(self, cue: str) -> int:
         """The bit of a cue; what is longer than a word is looked for by its longest word."""
@@ -77,54 +76,48 @@ class _Words(dict[str, int]):
         else:
             key = found[0], cue[: found.start()][-1:] == " ", cue[found.end() :][:1] == " "
         if key not in self.known:
-            self.known[key] = 1 << (_FIRST_CUE + len(self.known))
-            those = self._starts.setdefault(key[0][:3], []) if key[1] else self._parts
-            those.append((key[0], key[2], self.known[key]))
-            if len(key[0]) < 3:
-                self._short.add(key[0][0])
+            bit = self.known[key] = 1 << (_FIRST_CUE + len(self.known))
+            word, begins, ends = key
+            if not (begins and word.isalpha() and word.isascii()) or (len(word) < 3 and not ends):
+                self._parts.append((*key, bit))
+            elif len(word) < 3:
+                self._short[word] = bit
+            else:
+                self._starts.setdefault(word[:3], []).append((word, ends, bit))
             self.clear()
         return self.known[key]
 
     def __missing__(self, word: str) -> int:
         if len(self) >= MOST_WORDS:
             self.clear()
-        core = word.rstrip(_MARKS)
-        if core != word and core.isalpha() and core.isascii():
-            bits = self[word] = self[core]  # no cue has a mark
-            return bits
-        bits = self._beginning(word, 0) if word[:3] in self._starts or word[0] in self._short else 0
-        for cue, ends, bit in self._parts:
-            at = word.find(cue)
-            while at >= 0:
-                bits |= bit if _is_whole(word, at + len(cue), ends) else 0
-                at = word.find(cue, at + 1)
-        if not (word.isalpha() and word.isascii()):
-            for match in _WITHIN.finditer(word):
-                bits |= self._beginning(word, match.end())
+        bits = 0
+        if word.isalpha() and word.isascii():
+            if word[:3] in self._starts:
+                for cue, ends, bit in self._starts[word[:3]]:
+                    if word.startswith(cue) and (not ends or len(word) == len(cue)):
+                        bits |= bit
+            elif len(word) < 3:
+                bits = self._short.get(word, 0) | (CLOCK if word in ("am", "pm") else 0)
+        else:
+            for run in _RUN.findall(word):  # behind what is no letter, another word may begin: `three-point`
+                bits |= self[run]
             bits |= CLOCK if _CLOCK.search(word) else 0
             bits |= NUMERIC_DATE if _NUMERIC_DATE.search(word) else 0
-            if _PRIVATE.search(word):
+            bits |= ORDINAL_DIGITS if _ORDINAL_DIGITS.search(word) else 0
+            if not word.isascii() and _PRIVATE.search(word):
                 bits = ~0  # a skeleton has a space there
-        elif word in ("am", "pm"):
-            bits |= CLOCK
+        for cue, begins, ends, bit in self._parts:
+            at = word.find(cue)
+            while at >= 0:
+                if (not begins or not _is_letter(word, at - 1)) and (not ends or not _is_letter(word, at + len(cue))):
+                    bits |= bit
+                at = word.find(cue, at + 1)
         self[word] = bits
         return bits
 
-    def _beginning(self, word: str, at: int) -> int:
-        """The bits of the cues that a word has at a place."""
-        bits = 0
-        starts = self._starts
-        lengths = (3, 2, 1) if word[at : at + 1] in self._short else (3,)
-        for length in lengths:
-            for cue, ends, bit in starts.get(word[at : at + length], ()):
-                if word.startswith(cue, at) and _is_whole(word, at + len(cue), ends):
-                    bits |= bit
-        return bits
 
-
-def _is_whole(word: str, end: int, ends: bool) -> bool:
-    """Whether no letter stands behind a cue that ends a word."""
-    return not (ends and end < len(word) and "a" <= word[end] <= "z")
+def _is_letter(word: str, at: int) -> bool:
+    return 0 <= at < len(word) and "a" <= word[at] <= "z"
 
 
 _words = _Words()

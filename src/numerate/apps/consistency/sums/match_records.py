@@ -80,6 +80,8 @@ def line_scores(paragraph: Paragraph) -> Iterator[Finding]:
         else:
             runs.append([each])
     lists, totals = {}, {}
+    if sum(len(run) > 2 for run in runs) < 2:
+        return
     for run in runs:
         name = _NAME.search(paragraph.lead(run[0]))
         if name is None or name[1] in _NO_NAME:

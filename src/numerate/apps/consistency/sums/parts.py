@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.sentences.slots import AMOUNT, DATED, ORDINAL, YEAR
+from numerate.apps.consistency.sentences.traits import stems
 from numerate.numerals.unit_factors import dimension_name
 
 if TYPE_CHECKING:
@@ -45,6 +46,12 @@ _SUM_BEHIND = regex(
     r"(?: [a-z'’-]+){0,3}? (?:(?:in all|in total|altogether|all told|all together|in sum|in aggregate)\b"
     r"|(?:combined|overall|together)(?=[.,;)]|$))(?! (?:the|an?|with|by|they)\b)"
 )
+_SUM_CUES = stems(
+    "total sum aggregate tall add amount together combined between_ altogether all_ mak made_ giv gave_ bring brought_ "
+    "lifting_ taking_ took_ rais finish end close complete stand reach win_ won_ lose_ lost_ obtain get_ yield produc "
+    "form_ overall"
+)
+"""What a match of `_SUM_BEFORE` or `_SUM_BEHIND` has."""
 # What stands between a total and the parts behind it.
 _MADE_OF = regex(
     rf"^{_NOUNS}(?: in (?:all|total))?(?: (?:in|of|for|at|on|from|were|was|are|is|have been"
@@ -57,6 +64,7 @@ _MADE_OF = regex(
 _UNCOUNTED = regex(r"(?:,|\band) an? [a-z]+")
 _IN_ALL = regex(rf"(?:^(?:in all|in total|altogether|overall),?|\ba total of) {_HEDGE}$")
 _PLURAL = regex(r"[a-z]{2,}s\b|\b(?:people|men|women|children)\b")
+_IN_ALL_CUES = stems("all_ total_ altogether_ overall_")
 _ITEM = regex(r"\b(?:including|and|with|plus|as well as|or) $|, $")
 _APPOSED = regex(r"^(?: [a-z'’-]+){1,5}?,(?: the)? $")
 """`15 people, 9 women and 6 men`: only the words of the parts tell that they are all."""
@@ -69,6 +77,9 @@ _INCLUDES = regex(
     rf"^{_NOUNS},? (?:which |that )?(?:covers?|covered|includ(?:es|ed|ing|e)|contain(?:s|ed|ing)?|paid for"
     r"|pays for|went on|goes on) (?:the |an? |some )?$"
 )
+_INCLUDES_CUES = stems("cover includ contain paid_ pays_ went_ goes_")
+_REST_CUES = stems("remain other rest_ not_")
+"""What a match of `_REST` or `_NOT` has, one of which `_completed` needs."""
 _ALL = regex(r"; (?=together\b|all $)")
 _HAS = regex(
     r"\)(?: [a-z]+){0,2}? (?:has|have|had|totals?|makes?|made|counts?|numbers?|numbered|with"
@@ -138,6 +149,9 @@ def totals_of(sentence: Sentence) -> Iterator[PartsAndTotal]:
     found = list(_SLOT.finditer(skeleton))
     kinds = "".join(match[0][0] for match in found)
     slots = _Slots([match.start() for match in found], [match.end() for match in found], kinds)
+    words = sentence.words
+    may_sum, may_include = words & _SUM_CUES, words & _INCLUDES_CUES
+    may_complete, may_be_in_all = words & _REST_CUES, words & _IN_ALL_CUES
     for at, kind in enumerate(kinds):
         if kind not in AMOUNT:
             continue
@@ -146,20 +160,22 @@ def totals_of(sentence: Sentence) -> Iterator[PartsAndTotal]:
         behind = skeleton[end : slots.starts[at + 1] if at + 1 < len(kinds) else len(skeleton)]
         if at > 1 and ")" in before and before.startswith((")", " ")) and _HAS.search(before):
             yield from _run(sentence, slots, at, -1, True)
-        cued = _SUM_BEFORE.search(before) is not None or _SUM_BEHIND.match(behind) is not None
+        cued = may_sum and (_SUM_BEFORE.search(before) is not None or _SUM_BEHIND.match(behind) is not None)
         if cued and at > 1:
             yield from _run(sentence, slots, at, -1, True)
         if at + 2 < len(kinds):
-            includes = _INCLUDES.match(behind) is not None
-            if _OF_TOTAL.search(before) or _APPOSED.match(behind) or includes:
+            includes = may_include and _INCLUDES.match(behind) is not None
+            is_apposed = behind.endswith((", ", ", the ")) and _APPOSED.match(behind) is not None
+            if may_complete and (is_apposed or includes or _OF_TOTAL.search(before)):
                 yield from _completed(sentence, slots, at, includes or _OF_TOTAL.search(before) is not None)
             made = _MADE_OF.match(behind)
             if made is not None:
                 yield from _run(sentence, slots, at, 1, made["how"] not in (" (", " –", " —", " -") or cued)
-            elif total_is_amount(sentence.quantities[at]) and _INCLUDES.match(behind):
+            elif includes and total_is_amount(sentence.quantities[at]):
                 yield from _run(sentence, slots, at, 1, True, "most")
             elif (
-                _IN_ALL.search(before)
+                may_be_in_all
+                and _IN_ALL.search(before)
                 and not _has_larger(sentence, at)
                 and "," in behind
                 and _PLURAL.search(behind)
@@ -167,7 +183,7 @@ def totals_of(sentence: Sentence) -> Iterator[PartsAndTotal]:
             ):
                 # `a total of 56 medals, 15 cups and 16 titles` may be a list.
                 yield from _run(sentence, slots, at, 1, not at or " a total of " not in before or behind.count(" ") > 3)
-            elif _APPOSED.match(behind) and not _ITEM.search(before):
+            elif is_apposed and not _ITEM.search(before):
                 yield from _run(sentence, slots, at, 1, False)
 
 

@@ -148,7 +148,8 @@ class Sums(Rule):
     def paragraph(self, paragraph: Paragraph) -> Iterable[Finding]:
         """Compares totals and rests with the parts in other sentences."""
         yield from paragraph_sums(paragraph)
-        if any(map(paragraph.lower.__contains__, _MIXED)) and paragraph.tally.values > 2:
+        tally = paragraph.tally
+        if (tally.units or tally.money) and tally.values > 2 and any(map(paragraph.lower.__contains__, _MIXED)):
             yield from mixed_sums(paragraph)
 
     def whole(self, document: Document, sentences: Sequence[Sentence]) -> Iterable[Finding]:

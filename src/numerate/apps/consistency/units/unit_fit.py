@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from numerate.apps.consistency.base import Rule, finding_at, matches, rules
 from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.sentences.slots import UNIT, slot
+from numerate.apps.consistency.sentences.traits import cues, stems
 from numerate.apps.consistency.units.home_areas import home_areas
 from numerate.apps.consistency.units.unit_nouns import unit_nouns
 from numerate.numerals.unit_factors import dimension_name
@@ -133,6 +134,12 @@ _STEMS = (
 _WORDS = (
     *(each.strip() for each in _STEMS), "take", "tall", "long", "wide", "deep", "high", "thick", "heavy",
 )  # fmt: skip
+_CUES = cues(*(f" {each.strip()}" for each in _STEMS)) | stems(
+    "tak preheat runtime running lifetime tall_ long_ wide_ deep_ high_ thick_ heavy_ saline water milk beer wine "
+    "juice tea coffee oil fuel blood petrol diesel flour rice sugar butter salt cement sand stock broth cream "
+    "plasma glucose ethanol solution honey cheese chocolate vinegar"
+)
+"""What the patterns have: words before the unit, which begin with a stem, or words behind it."""
 _ADJECTIVES = {
     "tall": (_LENGTH, "a height"), "long": (frozenset({"length", "time", "data", "angle"}), "a length"),
     "wide": (frozenset({"length", "angle"}), "a width"), "deep": (frozenset({"length", "time"}), "a depth"),
@@ -175,6 +182,7 @@ class UnitFit(Rule):
     title = "unit does not fit"
     help = "A weight, length, speed, ... is given in a unit that measures something else."
     least = 1
+    cues = _CUES
 
     def wants(self, tally: Tally, text: str) -> bool:
         """A quantity with a unit, and a word for what it measures."""
