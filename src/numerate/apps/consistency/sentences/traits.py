@@ -79,7 +79,7 @@ class _Words(dict[str, int]):
             bit = self.known[key] = 1 << (_FIRST_CUE + len(self.known))
             word, begins, ends = key
             if not (begins and word.isalpha() and word.isascii()) or (len(word) < 3 and not ends):
-                self._parts.append((*key, bit))
+                self._parts.append((word, begins, ends, bit))
             elif len(word) < 3:
                 self._short[word] = bit
             else:

@@ -160,11 +160,11 @@ def totals_of(sentence: Sentence) -> Iterator[PartsAndTotal]:
         behind = skeleton[end : slots.starts[at + 1] if at + 1 < len(kinds) else len(skeleton)]
         if at > 1 and ")" in before and before.startswith((")", " ")) and _HAS.search(before):
             yield from _run(sentence, slots, at, -1, True)
-        cued = may_sum and (_SUM_BEFORE.search(before) is not None or _SUM_BEHIND.match(behind) is not None)
+        cued = may_sum != 0 and (_SUM_BEFORE.search(before) is not None or _SUM_BEHIND.match(behind) is not None)
         if cued and at > 1:
             yield from _run(sentence, slots, at, -1, True)
         if at + 2 < len(kinds):
-            includes = may_include and _INCLUDES.match(behind) is not None
+            includes = may_include != 0 and _INCLUDES.match(behind) is not None
             is_apposed = behind.endswith((", ", ", the ")) and _APPOSED.match(behind) is not None
             if may_complete and (is_apposed or includes or _OF_TOTAL.search(before)):
                 yield from _completed(sentence, slots, at, includes or _OF_TOTAL.search(before) is not None)
