@@ -178,7 +178,7 @@ def test_recall_and_precision_on_sums_repeats_products_ranges_and_tables(tmp_pat
     assert flagged[True] / flagged.total() >= 0.97
 
 
-@pytest.mark.parametrize("name", ["seventh.jsonl", "ninth.jsonl", "eleventh.jsonl"])
+@pytest.mark.parametrize("name", ["seventh.jsonl", "ninth.jsonl", "eleventh.jsonl", "nineteenth.jsonl"])
 def test_recall_and_precision_on_documents_of_several_sentences(name: str, tmp_path: Path) -> None:
     recall, precision = shares(name, tmp_path)
     assert recall >= 0.9 and precision >= 0.97

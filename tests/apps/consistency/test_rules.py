@@ -163,3 +163,36 @@ def test_few_alarms_on_real_sentences(shared: Path) -> None:
             sentences += len(document.sentences)
             alarms += len(checker.check(document))
     assert sentences > 1_500 and alarms <= sentences / 500
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("Sports Day is planned for June 31, weather permitting.", "In June 31 of the 40 shops closed."),
+        ("The fair (April 29, 30 and 31) is free.", "The hoax of 30 February amused 40 readers."),
+        ("He ran it in 27:50, or 1,760 seconds, in May.", "He left at 14:30 (25 minutes late) with 2 others."),
+        ("At six foot four (1.83 m) he is tall.", "At six foot four (1.93 m) he is tall."),
+        ("Carry 3 litres (6.3 US gal) of water.", "Carry 3 litres (0.8 US gal) of water."),
+        (
+            "Half of it goes to Ann, one third to Ben and the remaining quarter to Cleo.",
+            "Half of the girls, a third of the boys and a quarter of the staff came.",
+        ),
+        ("A blend of 60% Merlot, 30% Cabernet and 20% Verdot.", "44% owned a dog, 37% a cat and 29% a bird."),
+        (
+            "It grew from 50 kWh to 64 kWh, or 28%, while it slimmed from 480 kg to 432 kg, a saving of 20%.",
+            "It cost $240,000 in 2010 and $300,000 in 2020, 12% below the asking price.",
+        ),
+    ],
+)
+def test_forms_and_their_look_alikes(wrong: str, right: str) -> None:
+    assert found(wrong) and found(right) == []
+
+
+def test_a_cell_with_another_unit_than_its_column_is_not_compared() -> None:
+    rows = [["Sales", "1,204", "1,118", "7.7%"], ["Costs", "900", "850", "5.9%"], ["Debt", "260", "325", "-20.0%"]]
+    header = ["EUR m", "2023", "2022", "Change"]
+    for last, is_wrong in (("4.3 pp", False), ("4.3%", True)):
+        table = Document(kind="table", header=header, rows=[*rows, ["Margin", "3.2%", "-1.1%", last]])
+        plain = Document(kind="table", header=header, rows=[*rows, ["Staff", "320", "110", last]])
+        assert not ConsistencyChecker().check(table)
+        assert bool(ConsistencyChecker().check(plain)) is is_wrong

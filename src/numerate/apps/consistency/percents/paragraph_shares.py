@@ -86,7 +86,6 @@ def paragraph_shares(paragraph: Paragraph) -> Iterator[Finding]:
     percents = [each for each in paragraph.values if each.group == "percent"] if has_percents else []
     if percents:
         yield from _rests(paragraph, percents)
-        yield from _too_many(paragraph, percents)
         yield from _counted(paragraph, percents)
         yield from told_fees(paragraph, percents)
         if paragraph.tally.values > 2:
@@ -119,31 +118,6 @@ def _rests(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding]:
             told = " - ".join(plain(100 * each.value) for each in parts)
             message = f"100 - {told} = {plain(100 * real)}, not {z.text}."
             yield finding_at("percent", z, message, meant=real, others=parts, probability=0.88)
-
-
-_ANSWERS = regex(
-    r"\b(?:undecided|abstain\w*|abstentions?|no opinion|not know|(?:didn|don)['’]t (?:know|care)|unsure|against"
-    r"|opposed|neutral|no answer|the others?|none|elsewhere)\b"
-)
-
-
-def _too_many(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding]:
-    """`46% were in favour, 31% against and 33% undecided`: answers of which each gave one are more than all."""
-    if len(percents) < 3 or not _ANSWERS.search(paragraph.lower):
-        return
-    for place in {paragraph.place(each) for each in percents}:
-        own = [each for each in percents if paragraph.place(each) == place]
-        if not 3 <= len(own) <= 6 or any(each.hedge or not 0 < each.value < 1 for each in own):
-            continue
-        words = paragraph.between(own[0], own[-1])
-        is_list = all(len(paragraph.between(a, b)) < 60 for a, b in itertools.pairwise(own))
-        if not is_list or _SEVERAL.search(words) or not _ANSWERS.search(words + paragraph.tail(own[-1])):
-            continue
-        over = sum(each.value for each in own) - 1
-        if sum(each.half for each in own) + 0.005 < over < min(0.35, own[-1].value):
-            z, told = own[-1], " + ".join(plain(100 * each.value) for each in own)
-            message = f"{told} = {plain(100 * (1 + over))}, which is more than 100 %."
-            yield finding_at("percent", z, message, meant=z.value - over, others=own[:-1], probability=0.86)
 
 
 def _counted(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding]:

@@ -17,7 +17,6 @@ from numerate.apps.consistency.sentences.slots import MONEY, PERCENT, UNIT, one
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from numerate.apps.consistency.sentences.quantities import Quantity
     from numerate.apps.consistency.sentences.sentences import Sentence
     from numerate.apps.consistency.sentences.tally import Tally
     from numerate.apps.findings import Finding
@@ -51,18 +50,16 @@ _CLOSED = regex(
     r"\b(?:nothing (?:else|more)|no other|no further|no one else|nobody else|none other|solely|exclusively|in full"
     r"|wholly|only these|there is no|in its entirety)\b"
 )
-_EACH = regex(rf"(?<={PERCENT}.) each\b")
 _VOTE = regex(r"\b(?:votes?|ballots?|run-?off|polled|election|shareholding|custody)\b")
 _WHOLE = regex(
-    r"\b(?:split|work(?:s|ed)? in|live[sd]? in|employed|won\b.*\blost|makeup|make-up|made (?:up )?of|mak(?:e|es"
-    r"|ing) up|represent\w*|constitut\w*|unsure|not sure"
-    r"|yes\b.*\bno|consist\w*|contain\w*|compos\w*|divided|mix\b|ownership|owned by|voted|vote |votes|undecided"
-    r"|no opinion|abstain|don't know|did not know|disagree\w*|c[ao]mes? from|breakdown|holds|leav(?:es|ing)"
-    r"|invest(?:s|ed)|funding|funded|market share"
-    r"|religio\w*|ethnic\w*|by weight|by volume|land is|alloy|distribut\w*|allocat\w*|accounted for|accounts for"
-    r"|apportion\w*|spent on|spends|chose|chosen|preferred|picked|voters|goes to|went to|portfolio|mixture|blend"
-    r"|by (?:region|country|segment|sector|age|type|source|category|product|channel|gender|sex|division|state|party"
-    r"|fuel|use|purpose|area|continent|industry|species|class|origin|mode|size|language|market)s?\b)"
+    r"\b(?:split|work(?:s|ed)? in|live[sd]? in|employed|won\b.*\blost|ma[dk](?:es?|ing) up|made (?:up )?of"
+    r"|unsure|not sure"
+    r"|yes\b.*\bno|consist\w*|contain\w*|compos\w*|divided|mix\b|owned by|vote[ds]?\b|undecided|no opinion|abstain"
+    r"|disagree\w*|c[ao]mes? from|leav(?:es|ing)|holds|invest(?:s|ed)|market share|religio\w*|ethnic\w*"
+    r"|by (?:weight|volume)"
+    r"|allocat\w*|account(?:s|ed) for|spent on|spends|chosen?|preferred|voters|portfolio|mixture|blend|makeup|breakdown"
+    r"|ownership|fund(?:ing|ed)|distribut\w*|represent\w*|constitut\w*|alloy|(?:goes|went) to|by [a-z]+(?=[,:]"
+    r"| (?:was|were|is|are)\b))"
 )
 _REST = regex(
     r"\b(?:and|with|while|,) (?:the|a) (?:rest\b|remainder\b|remaining \S)(?! of the (?:year|day|time|season))"
@@ -72,15 +69,14 @@ _OPPOSED = regex(
     rf"|female)\b.*{_P}(?: of [a-z ]+)? (?:voted )?(?:no|against|disagreed?|female|women|men|male)\b"
 )
 _SEXES = regex(
-    rf"\b(?P<one>(?:wo)?men|(?:fe)?males?|boys|girls)\b [^.;\ue000-\uf8ff]{{0,40}}?(?:ma[dk]e?s? up|represent\w*"
-    rf"|account\w*"
-    rf"(?: for)?|comprised?|constituted?|were"
+    r"\b(?:(?:wo)?men|(?:fe)?males?|boys|girls)\b [^.;\ue000-\uf8ff]{0,40}?(?:ma[dk]e?s? up|represent\w*"
+    r"|account\w*(?: for)?"
+    rf"|comprised?|constituted?|were"
     rf"|are) {_P}[^.;\ue000-\uf8ff]{{0,50}}?\band (?:the )?(?:wo)?m[ae]n\b [^.;]{{0,20}}?{_P}"
 )
 """`men made up 62 % of the participants and women 48 %`"""
 _MIX = regex(
-    rf"\b(?:mixture|alloy|blend|solution|atmosphere|fabric|compound|mix) (?:is|was|contains|contained|consists of"
-    rf"|of|has)"
+    r"\b(?:mixture|alloy|blend|solution|atmosphere|fabric|compound|mix) (?:is|was|contain(?:s|ed)|consists of|of|has)"
     rf" {_P} [a-z]+,? and {_P} [a-z]+"
 )
 _OF_WHAT = regex(rf"{_P} of (?!(?:it|them|these|those|the (?:total|whole))\b)")
@@ -147,13 +143,12 @@ def _judged(sentence: Sentence, start: int, end: int) -> Iterator[Finding]:
     parts = [part for part in sentence.within(words) if part.group == "percent"]
     if any(part.value <= 0 or part.hedge in ("over", "under") for part in parts):
         return
-    weights = [_weight(sentence, part) for part in parts]
-    whole = sum(weight * part.value for weight, part in zip(weights, parts, strict=True))
+    whole = sum(part.value for part in parts)
     slack = sum(part.half + (0.02 if part.hedge else 0.0) for part in parts) + 0.004
     if abs(whole - 1) <= slack or max(part.value for part in parts) >= 1 or _MULTIPLE.search(skeleton):
         return
     clause = skeleton[max(skeleton.rfind(mark, 0, start) for mark in ":;") + 1 : end] + skeleton[end:].partition(";")[0]
-    if _SEVERAL.search(_EACH.sub(" ", clause)):
+    if _SEVERAL.search(clause):
         return
     is_rest = _REST.search(skeleton, start) is not None or (
         len(parts) > 1 and _REST_BEFORE.search(sentence.between(parts[-2], parts[-1])) is not None
@@ -183,14 +178,6 @@ def _judged(sentence: Sentence, start: int, end: int) -> Iterator[Finding]:
         return
     message = f"The shares {', '.join(part.text for part in parts)} add up to {plain(100 * whole)} %."
     yield finding_at("shares", parts[-1], message, others=parts[:-1], sum=whole, probability=0.9)
-
-
-def _weight(sentence: Sentence, part: Quantity) -> int:
-    """How often a share counts: two times in `two midterms 25% each`."""
-    if not sentence.beside(part)[1].startswith(" each"):
-        return 1
-    before = [each for each in sentence.values if each.end <= part.start and part.start - each.end < 30]
-    return int(before[-1].value) if before and before[-1].value in range(2, 11) else 1
 
 
 def _are_opposed(skeleton: str, words: str) -> bool:

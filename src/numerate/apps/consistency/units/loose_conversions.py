@@ -126,8 +126,8 @@ def clock_conversions(sentence: Sentence) -> Iterator[Finding]:
     for quantity in sentence.quantities:
         size = _CLOCK_UNITS.get(quantity.unit or "")
         before = sentence.text[: quantity.start - sentence.offset]
-        match = _CLOCK.search(before) if size and len(quantity.numerals) == 1 else None
-        if match is None:
+        match = _CLOCK.search(before) if len(quantity.numerals) == 1 else None
+        if size is None or match is None:
             continue
         parts = [float(each) for each in match["time"].split(":")]
         if len(parts) == 2 and not _ENDED.match(sentence.text, quantity.end - sentence.offset):
