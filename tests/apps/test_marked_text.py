@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from numerate.apps.check import check
-from numerate.apps.documents import Document
+from numerate.apps.documents import Document, Problem
 from numerate.apps.formats.html_characters import placed_pieces, shifted_text
 from numerate.apps.formats.markdown_lines import MAX_MARKED, plain_cell, plain_line
 from numerate.apps.formats.opening import read_documents
@@ -156,3 +156,11 @@ def test_raised_digits_of_word_files(tmp_path: Path) -> None:
     (text,) = [each.text for each in read_documents(str(file)) if isinstance(each, Document)]
     assert text == "The area is 5 m² (90 sq ft), 10⁻³ m of CO₂"
     assert [each.meant for each in check(file, model=False)] == ["54 sq ft"]
+
+
+def test_a_broken_line_of_json_is_named_by_its_own_place(tmp_path: Path) -> None:
+    file = tmp_path / "a.jsonl"
+    file.write_text('{"a": 1, "b": 2}\n{broken\n')
+    (problem,) = [each for each in read_documents(str(file)) if isinstance(each, Problem)]
+    assert problem.line == 2 and problem.message.endswith("in double quotes, column 2")
+    assert "line 1" not in problem.message, "the line of the file is named before"

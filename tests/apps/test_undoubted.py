@@ -38,6 +38,7 @@ def findings(text: str, judge: Any = None) -> list[Any]:
         "The card is 4111 1111 1111 1111, the account DE89 3704 0044 0532 0130 00.",
         "It listens on port 8080; call 911 from room 417 in scene 2.",
         "The 2nd, 3rd and 101st visitors came, then the 1,000th.",
+        "zip: 111 20; phone: 224 123 456",
         "The picture has 1920x1080 or 640 × 480 points.",
     ],
 )
@@ -97,6 +98,20 @@ def test_what_a_doubt_says() -> None:
         assert (found.written, found.meant) == (written, meant) and said in found.message
         start, end = found.span
         assert text[start:end] == written
+
+
+def test_cold_cells_and_no_correction_to_nothing() -> None:
+    months = [("Oslo", "-6.8", "-1.8"), ("Berlin", "-1.9", "2.9"), ("Rome", "2.1", "11.9"), ("Cairo", "9.0", "18.9")]
+    judge = PlausibilityChecker(mini().model, false_alarms=0.2)
+
+    def found(first: str) -> list[Any]:
+        rows = [["Oslo", first, "-1.8"], *map(list, months[1:])]
+        return judge.check(Document(kind="table", header=("City", "January min °C", "max °C"), rows=rows))
+
+    for low in ("-6.8", "-68", "-6800"):
+        for each in found(low):
+            assert each.meant is None or abs(float(each.meant)) >= 1e-3, each.message
+            assert not each.written.startswith("-") or "wrong sign" not in each.message, each.message
 
 
 def test_intervals_are_on_the_scale_that_is_written() -> None:

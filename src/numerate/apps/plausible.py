@@ -222,9 +222,12 @@ class PlausibilityChecker:
     def _yields(self, each: Judgement, unit: Unit, document: Document, finding: Finding) -> bool:
         """Whether the other numbers of the sentence or table say that a number is right, or its sign was meant."""
         numeral = each.numeral
+        slips = [slip["slip"] for slip in finding.evidence["slips"]]
+        may_be_negative = finding.cell is None or "°" in f"{finding.key}{numeral.unit}"  # losses of a table are unlike
+        if may_be_negative and is_meant_sign(numeral, slips, each.interval):
+            return True
         if finding.cell is None:
-            slips = [slip["slip"] for slip in finding.evidence["slips"]]
-            return is_meant_sign(numeral, slips, each.interval) or self._confirmation.holds(unit.text, numeral)
+            return self._confirmation.holds(unit.text, numeral)
         mates = mates_of(document, unit, numeral)
         if mates is not None and is_usual(numeral, mates):
             return True
@@ -354,11 +357,12 @@ def _finding(each: Judgement, unit: Unit, document: Document) -> Finding | None:
         place = {"span": (unit.start + numeral.start, unit.start + numeral.end)}
         after = unit.text[numeral.end :]
     low, high = each.interval
-    # A correction that the model itself finds unusual is none.
+    # A correction that the model itself finds unusual is none, nor one to next to nothing.
+    least = 0.0 if abs(numeral.written) < UNIT else UNIT
     usual = [
         (reading, ratio)
         for reading, ratio in each.slips
-        if reading.unit is not None or not (reading.written < low or reading.written > high)
+        if reading.unit is not None or (low <= reading.written <= high and abs(reading.written) >= least)
     ]
     best = usual[0] if usual else None
     meant = None if best is None else best[0].text(numeral)

@@ -85,7 +85,7 @@ def fill(
     """Fill the gaps of a text: [MASK] with words, [NUM] with numbers and their distribution.
 
     With --swap, see how they change when only the text's first number changes. Without --model, the model that comes
-    with numerate is used.
+    with numerate is used. With --json one object in a line for each model and number of --swap.
     """
     from numerate.apps.fill import fill as work
     from numerate.apps.fill import fill_tables

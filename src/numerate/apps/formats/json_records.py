@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from typing import TYPE_CHECKING, Any
 
 from numerate.apps.documents import Document, Problem
@@ -76,7 +77,7 @@ def _line_values(source: Source) -> Iterator[tuple[int, Any] | Problem]:
         except (ValueError, RecursionError) as error:
             broken += 1
             if broken <= NAMED_LINES:
-                yield Problem(source.name, f"line left out, not JSON: {str(error)[:80]}", lines.number)
+                yield Problem(source.name, f"line left out, not JSON: {_said(error)}", lines.number)
     if broken > NAMED_LINES:
         yield Problem(source.name, f"{broken - NAMED_LINES} more lines are not JSON")
 
@@ -220,3 +221,10 @@ def _is_json(line: str) -> bool:
     except (ValueError, RecursionError):
         return False
     return True
+
+
+def _said(error: ValueError) -> str:
+    """What is wrong with a line: of the decoder's `line 1 column 5 (char 4)` only the column says something."""
+    if isinstance(error, json.JSONDecodeError):
+        return f"{error.msg}, column {error.colno}"
+    return str(error)[:80]
