@@ -250,7 +250,7 @@ class MixtureHead(Head):
             own_logs = signed_log(others, config.unit)
             related = [torch.addcmul(own_logs, others.sign(), logarithm, value=_RATIO_RATE)]
             stretches = torch.cat([stretches, certainty], dim=-1)
-            scores = torch.cat([scores, more + earlier.visible.log()], dim=-1)  # the logarithm is 0 or -inf
+            scores = torch.cat([scores, more.where(earlier.visible, -torch.inf)], dim=-1)
         gaps, stretched = float_values(self.gaps), _stretched(stretches)
         own, further = stretched.split([count, stretched.shape[-1] - count], dim=-1)
         least = own.new_full((len(own), 1), config.min_width)

@@ -218,7 +218,7 @@ def _number_loss(
     terms = model.head.loss(states, targets, *context_of(model, hidden, wanted, where))
     count: Tensor | int = len(rows)
     if counted is not None:
-        terms, count = terms * counted, counted.sum()
+        terms, count = terms.where(counted, 0.0), counted.sum()  # a term that is not counted may be infinite
     if task.labels is not None and getattr(model.objective, "counts_tokens", False):
         count = (task.labels[:, int(model.info.is_causal) :] != -100).sum()
         return mean_over(terms.sum(), count, shares, "tokens")

@@ -140,6 +140,18 @@ def test_recall_and_precision_on_the_sixteenth_set(tmp_path: Path) -> None:
     assert recall >= 0.6 and precision >= 0.97
 
 
+@pytest.mark.parametrize(("name", "recall", "precision"), [("seventeenth", 0.9, 0.97), ("eighteenth", 0.7, 0.9)])
+def test_recall_and_precision_on_two_halves_of_a_strangers_set(
+    name: str, recall: float, precision: float, tmp_path: Path
+) -> None:
+    """The rules were widened with the first half; the second is held out: counts only. The aims are 0.9 and 0.97."""
+    documents = rows(f"{name}.jsonl")
+    flagged = flagged_of([row | {"label": "right" if row["wrong"] is None else "wrong"} for row in documents], tmp_path)
+    assert len(documents) == 110 and sum(row["wrong"] is not None for row in documents) == 55
+    assert flagged[True] / 55 >= recall
+    assert flagged[True] / flagged.total() >= precision
+
+
 def test_right_documents_that_look_wrong(tmp_path: Path) -> None:
     traps = [row for row in rows("fifteenth.jsonl") if row["batch"] == "precision22" and row["wrong"] is None]
     assert len(traps) >= 210
