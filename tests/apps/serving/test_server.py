@@ -94,6 +94,9 @@ def test_a_killed_worker_comes_back_and_the_end_is_graceful(running: Running) ->
         client.sendall((head + f"Content-Type: application/json\r\nContent-Length: {100 << 20}\r\n\r\n").encode())
         client.sendall(b"x" * 100_000)
         assert client.recv(12) == b"HTTP/1.1 413"
+    # Most clients send all of it first.
+    status, body = running.ask("/find", {"text": "x" * (100 << 20)})
+    assert status == 413 and b"bytes" in body
     with socket.create_connection(("127.0.0.1", running.port), timeout=30) as client:
         client.sendall(b"POST /find HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n12345")
         assert client.recv(12) == b"HTTP/1.1 401"

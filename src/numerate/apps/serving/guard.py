@@ -31,8 +31,9 @@ log = logging.getLogger("numerate.serve")
 WORK = ("/find", "/fill", "/check")
 OPEN = ("/health", "/docs", "/openapi.json")
 """Paths without a token: they tell nothing about requests."""
-DRAINED_BYTES, DRAINED_SECONDS = 1 << 22, 1.0
-"""How much of a refused body is read and dropped: a client that still sends may not see an answer otherwise."""
+DRAINED_BYTES, DRAINED_SECONDS = 1 << 28, 10.0
+"""How much of a refused body is read and dropped: most clients send all of it before they look for the answer, and see
+a broken connection instead if nobody reads. Nothing of it is kept."""
 SMALL_BYTES = 1 << 16
 _HEADERS = (
     (b"cache-control", b"no-store"),
