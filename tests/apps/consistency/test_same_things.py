@@ -21,6 +21,7 @@ def found(text: str) -> list[tuple[str, str]]:
         # A pronoun, or a word that the earlier one ends with, points back.
         ("The bowl, 27.4 cm across, was dug up in 1931. At 24.7 cm it is the widest of its kind.", "24.7 cm"),
         ("A sinkhole 63 metres wide opened on Friday. The hole, 36 metres wide, might grow.", "36 metres"),
+        ("The tenor Ivo Marsan has died at the age of 87. Marsan, who was 78, leaves three sons.", "78"),
         # Four digits need no word that points back.
         ("We enrolled 5,291 school children. Among 5,921 school children, one in ten was ill.", "5,921"),
     ],
@@ -39,6 +40,10 @@ def test_one_quantity_with_two_values(text: str, wrong: str) -> None:
         "Lake Orvand covers 218 square kilometres. Lake Tisand covers 281 square kilometres.",
         "Of 86 patients, two died. Of these, 68 patients completed the study.",
         "The hotel has 64 rooms. Of the 46 rooms facing the sea, most have balconies.",
+        "The play runs for 145 minutes. The film of the same name runs for 154 minutes.",
+        "The main runway at Calder is 2,310 m long. The cross runway is 2,130 m long.",
+        "A hailstorm caused damage of 27 million francs. A flood had caused damage of 72 million francs in 2005.",
+        "The class trip costs 245 francs per child. For others the price is 254 francs.",
         "The old mirror had a diameter of 2.5 m. The new mirror has a diameter of 5.2 m.",
     ],
 )

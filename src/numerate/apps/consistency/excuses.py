@@ -81,6 +81,8 @@ _GROUP = regex(
 _COUNTS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8,
            "nine": 9}  # fmt: skip
 MOST_OTHERS, REACH = 12, 100
+TELLING = 10
+"""Numbers that are not by chance what another one lacks."""
 _SLACK = 1e-6
 
 
@@ -151,7 +153,8 @@ def _right_is_told(claim: _Claim) -> bool:
         if abs(each.value - claim.expected) <= min(each.half, claim.z.half) and not claim.fits(each.value):
             return True
         around = f"{claim.paragraph.lead(each)[-24:]} | {claim.paragraph.tail(each)[:30]}"
-        if each.value > 1 and abs(each.value - gap) <= 1e-6 * gap and _CAME_AND_WENT.search(around):
+        is_gap = each.value > 1 and abs(each.value - gap) <= 1e-6 * gap
+        if is_gap and (each.value >= TELLING or _CAME_AND_WENT.search(around)):
             return True
     return False
 

@@ -111,6 +111,8 @@ _NOUN = regex(
     r"((?:[^\W\d_][\w'’-]+[- ]?){1,3})"
 )
 _FOR = regex(r" for (?:the |an? |its |their )?([a-z]{3,})")
+_BEGIN = regex(r"(?:the|an?|this) ([a-z-]{3,})(?: ([a-z-]{3,}))?(?= |,)")
+_BESIDE = regex(r"\bthe ([a-z-]{3,}),? [$€£]?$")
 _AGED = regex(r"\b(?:who|he|she|[a-z]+,) (?:was|is|who was|who is|then) $|\baged $")
 _SOME = regex(r" [a-z]+ (?:([a-z]+)ing|without|that|which|over|under|aged|for) (?!this |that |the same )")
 """Behind a noun: these are some of those told before."""
@@ -183,7 +185,7 @@ def _bits(first: Told, again: Told) -> float:
     is_aged = "old" in again.near & first.near and len(first.words & again.words) > 1
     is_bare = a.group in ("plain", "percent") and not is_aged
     near = (again.near & first.words) | (first.near & again.words)
-    is_back = _BACK.search(again.before) is not None or _IT.match(again.behind) is not None
+    is_back = _is_back(again)
     shared = len(first.words & again.words)
     if not is_back and again.names - first.names:
         return 0.0  # the name may be that of another thing
@@ -229,10 +231,16 @@ def _is_set_apart(first: Told, again: Told) -> bool:
         return True
     if is_contrasted(again) or (is_contrasted(first) and not _is_rate_again(first, again)):
         return True
-    if _PLUPERFECT.search(again.before) and not _PLUPERFECT.search(first.before):
+    is_back = _is_back(again)
+    if not is_back and _PLUPERFECT.search(again.before) and not _PLUPERFECT.search(first.before):
         return True  # what had happened before is another thing
+    if not is_back and set(_YEAR.findall(again.context)) - set(_YEAR.findall(first.context)):
+        return True
+    nouns = [{noun: word for word, noun in _MODIFIED.findall(each.context)} for each in both]
+    if any(nouns[1].get(noun, word) != word for noun, word in nouns[0].items()):
+        return True  # `the main runway`, `the cross runway`
     of = [dict(_OF.findall(each.context)) for each in both]
-    if any(of[1].get(noun, name) != name for noun, name in of[0].items()):
+    if any(of[1].get(noun, name) != name and _stem(name) not in again.words for noun, name in of[0].items()):
         return True  # `sales of phones`, `sales of tablets`
     return _is_another_thing(first, again)
 
@@ -254,12 +262,28 @@ def is_contrasted(each: Told) -> bool:
     )
 
 
-_PLUPERFECT = regex(r"\bhad (?:[a-z]+ )?[a-z]+ [$€£]?$")
+_PLUPERFECT = regex(r"\bhad (?:[a-z]+ )?[a-z]+(?:ed|en|[^aeiou]t|ne|ld) |\bhad (?:[a-z]+ )?[a-z]+ [$€£]?$")
+_YEAR = regex(r"\b[12]\d{3}\b")
+_MODIFIED = regex(r"\bthe ([a-z-]{3,}) ([a-z-]{3,})\b")
+_LIGHT = _ATTRIBUTES | {"run", "tak", "mak", "go", "com", "caus", "reach", "need", "las", "holds", "us"}
+"""Stems that many things share."""
+
+
+def _is_back(again: Told) -> bool:
+    return _BACK.search(again.before) is not None or _IT.match(again.behind) is not None
 
 
 def _is_another_thing(first: Told, again: Told) -> bool:
     """Whether the later value belongs to a thing that the earlier words do not name: `the spire, 57 m tall`."""
     follows, subject = _NOUN.match(again.behind), _NOUN_OF.search(again.before) or _SUBJECT.search(again.before)
+    begin = _BEGIN.match(again.before)
+    if begin is not None and not _is_back(again) and not (first.words & again.words) - _LIGHT:
+        new = [_stem(word) for word in begin.groups() if word and _counts(word)]
+        if new and not any(each in first.context or each in _ATTRIBUTES for each in new):
+            return True  # `The film runs for 154 minutes.`
+    beside = _BESIDE.search(again.before)
+    if beside is not None and _stem(beside[1]) not in first.words | _ATTRIBUTES and beside[1] not in first.context:
+        return _counts(beside[1])  # `the rolls 95 g and the baguette 395 g`
     purpose = _FOR.match(again.behind)
     if _DETERMINED.search(again.before) and purpose is not None and not _stems(purpose[1]) & first.words:
         return True  # `the 1,300 million euros for roads`

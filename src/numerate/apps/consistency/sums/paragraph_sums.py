@@ -203,7 +203,7 @@ def _sums(
     if cue < 6 and len(back) > 1 and len(back) == len(before) and _ALL_THOSE.search(lead):
         cue = 6.0
     if cue < 6 and len(back) > 2 and re.search(r"\bthe $", lead) and re.match(r" of (?:us|them|you)\b", tail):
-        cue = 6.0
+        cue = 8.0
         runs.append(back)
     if not cue and re.search(r"\ball $", lead):
         cue = 2.5
@@ -240,7 +240,7 @@ def _sums(
         is_whole = parts[0].start > z.start and (is_whole or _NO_OTHERS.search(end) is not None)
         bits = cue + complements(paragraph, parts) + (7.0 if is_announced else 5.0 if is_whole else 0.0)
         if parts[0].start > z.start and len(parts) > 2 and _COLON.search(paragraph.between(z, parts[0])):
-            bits += 6.0 if real > z.value else 3.0
+            bits += (8.0 if z.unit else 6.0) if real > z.value else 3.0
         bits += 5.0 if is_rest and parts[0].start > z.start else 0.0
         bits += 3.0 if opened[0] and parts[0] is after[0] else 0.0
         if (

@@ -90,7 +90,10 @@ class Relations(Rule):
                 wrong = np.abs(actual - expected) > slack + halves[:, relation.target] * digits + 1e-9 * np.abs(
                     expected
                 )
+            blank = np.isfinite(actual) & ~np.isfinite(expected)
             wrong &= np.isfinite(actual) & np.isfinite(expected)
+            if relation.kind == "row-sum" and blank[: len(blank) - len(table.total_rows)].any():
+                wrong[table.total_rows] = False  # the total has a row whose parts are not told
             if wrong[table.odd_rows].any():
                 wrong[table.total_rows] = False  # the total has what does not hold in a row of its own kind
             wrong[table.odd_rows] = False

@@ -51,6 +51,7 @@ _ODD = regex(
     r"\b[^()]*\)",
     re.IGNORECASE,
 )
+_NOTED = regex(r"[a-z] \((?=[^()]*[a-z]{3})[^()]{4,30}\)$", re.IGNORECASE)
 _UNIT = regex(r"[(\[,] ?([^()\[\],]{1,12})[)\]]?\s*$|\bin ([a-zµ°/²³0-9]{1,12})\s*$")
 NUMERIC_FROM = 0.6
 """Share of the filled cells of a column that must be numbers."""
@@ -236,7 +237,9 @@ class NumberTable:
     @cached_property
     def odd_rows(self) -> list[int]:
         """Rows with a footnote mark, or named after a statistic: what holds in the others need not hold in them."""
-        return [row for row, label in enumerate(self.labels) if len(label) < 60 and _ODD.search(label)]
+        noted = [row for row, label in enumerate(self.labels) if _NOTED.search(label)]
+        noted = noted if len(noted) == 1 < len(self.labels) - 2 else []  # `Room C (L-shaped)`
+        return noted + [row for row, label in enumerate(self.labels) if len(label) < 60 and _ODD.search(label)]
 
     def is_percent(self, index: int) -> bool:
         """Whether the column holds percentages, by its name or cells."""
