@@ -223,7 +223,7 @@ def _is_json(line: str) -> bool:
     return True
 
 
-def _said(error: ValueError) -> str:
+def _said(error: ValueError | RecursionError) -> str:
     """What is wrong with a line: of the decoder's `line 1 column 5 (char 4)` only the column says something."""
     if isinstance(error, json.JSONDecodeError):
         return f"{error.msg}, column {error.colno}"
