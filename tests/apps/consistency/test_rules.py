@@ -196,3 +196,18 @@ def test_a_cell_with_another_unit_than_its_column_is_not_compared() -> None:
         plain = Document(kind="table", header=header, rows=[*rows, ["Staff", "320", "110", last]])
         assert not ConsistencyChecker().check(table)
         assert bool(ConsistencyChecker().check(plain)) is is_wrong
+
+
+def test_short_cells_with_two_quantities_or_an_impossible_date() -> None:
+    header = ["route", "length", "opened", "beds"]
+    cells = [
+        ["A", "10 miles (26 km)", "1988-09-31", "4 (2)"],
+        ["B", "12 miles (19 km)", "1988-09-30", "5 (3)"],
+        ["C", "5 ft 11 in (180 cm)", "31.11.2001", "6 (10%)"],
+        ["D", "8 miles (13 km)", "02/30/2004", "1 (9)"],
+        ["E", "20 miles (32 km)", "2004-13-01", "1 (9)"],
+    ]
+    found = ConsistencyChecker().check(Document(kind="table", header=header, rows=cells))
+    assert sorted((each.rule, each.cell) for each in found) == [
+        ("conversion", (0, 1)), ("date", (0, 2)), ("date", (2, 2)), ("date", (3, 2)), ("date", (4, 2)),
+    ]  # fmt: skip
