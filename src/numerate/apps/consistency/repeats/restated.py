@@ -27,9 +27,12 @@ _LINK = regex(
     r"(?P<inch>[\"”″]|''|[ -]?in(?:ch(?:es)?)?\.?)?(?: wide| thick| deep| long| diameter)?"
     r"[ ,]*(?P<how>\(|= ?|or |i\.e\.,? )"
 )
-BARE = (" in or ",)
+BARE = (" in or ", "US pint", "US quart", "US gallon", "US cup")
 """Words of units that are not read as such."""
-_BARE = regex(r" in(?:,? or (?:about |roughly )?| ?\(| = |, i\.e\.,? )")
+_BARE = regex(r" (?:in|us (?P<us>pints?|quarts?|gallons?|cups?))(?:,? or (?:about |roughly )?| ?\(| = |, i\.e\.,? )")
+_BARE_SIZES = {
+    "in": (2.54, "cm"), "pint": (0.473176, "L"), "quar": (0.946353, "L"), "gall": (3.785412, "L"), "cup": (0.2366, "L"),
+}  # fmt: skip
 _WRITTEN = regex(r"(?:\d{1,3}[ -])?\d{1,3}/(?:2|3|4|5|6|8|10|12|16|20|32|64)")
 _DECIMAL = regex(r"\(?\d{0,3}\.\d{2,5}(?: ?(?:in(?:ch(?:es)?)?\.?|[\"”″]))?\)?")
 _BACK = regex(r"(?:\bof the|\b(?:this|that|these|those)|\bor|\bi\.e\.,?)[ (]*[$€£]?$|^(?:these|this) $")
@@ -62,15 +65,21 @@ def fractions_and_decimals(sentence: Sentence) -> Iterator[Finding]:
 
 
 def bare_units(sentence: Sentence) -> Iterator[Finding]:
-    """Inches that are not read as such before their conversion: `20 in or 51 cm`."""
+    """Units that are not read as such before their conversion: `20 in or 51 cm`, `3 US pints (1.42 litres)`."""
     for one, other in itertools.pairwise(sentence.quantities):
         if one.group not in ("plain", "other") or other.group != "unit" or one.value <= 0 or one.hedge or other.hedge:
             continue
-        reals = converted(one.value, "in", other.unit or "") if _BARE.fullmatch(sentence.between(one, other)) else ()
+        link = _BARE.fullmatch(sentence.between(one, other))
+        if link is None or (link["us"] and "US" not in sentence.text):
+            continue
+        size, base = _BARE_SIZES[(link["us"] or "in")[:4].rstrip("s")]
+        reals = converted(one.value * size, base, other.unit or "")
         if not reals or abs(reals[0] - other.value) <= max(0.03 * reals[0], other.last_place, other.half):
             continue
         if 0.4 < other.value / reals[0] < 2.5:
-            message = f"{one.text} in are {plain(reals[0])} {other.unit}, not {other.text.strip('()')}."
+            message = (
+                f"{one.text} {link['us'] or 'in'} are {plain(reals[0])} {other.unit}, not {other.text.strip('()')}."
+            )
             yield finding_at("conversion", other, message, meant=reals[0], others=[one], probability=0.88)
 
 

@@ -62,7 +62,7 @@ def unit_nouns(sentence: Sentence, before: str = "") -> Iterator[Finding]:
             quantity = sentence.get(match, name)
             unit = quantity.unit or ""
             measured = _measured(unit)
-            if measured == "length" and what == "an amount of it" and unit not in ("km", "mi"):
+            if measured == "length" and what in ("an amount of water", "an amount of it") and unit not in ("km", "mi"):
                 continue  # `20 cm of water`
             if what == "a height" and unit == "km" and quantity.value > 9 and "above sea" in text:
                 message = f"Nothing lies {quantity.text} above sea level: is it another unit?"

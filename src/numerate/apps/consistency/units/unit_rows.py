@@ -27,11 +27,12 @@ _LIQUID = (
     r"|liquid gas|natural gas|lng|kerosene|oil)"
 )
 _SUBSTANCES = (
-    "water|seawater|freshwater|milk|beer|wine|juice|tea|coffee|oil|fuel|blood|petrol|diesel|flour|rice|sugar|butter|salt|cement|sand|stock|broth"
+    "water|milk|beer|wine|juice|tea|coffee|oil|fuel|blood|petrol|diesel|flour|rice|sugar|butter|salt|cement|sand|stock|broth"
     "|cream|plasma|glucose|saline|solution|honey|cheese|chocolate|vinegar|dough|meat|beef|chicken|potatoe|tomatoe|onion"
     "|apple|pasta|soup|gravel|compost|manure|fertili[sz]er|soil|coal|hay|grain|wheat|concrete|paint|waste|fish|gold"
 )
 """What is weighed or poured, without a plural `s`."""
+_WATER = r"(?:water|drinking water|seawater|fresh water|freshwater|rainwater|meltwater)"
 
 
 class Row(NamedTuple):
@@ -51,11 +52,16 @@ ROWS = (
     _row("freez|frost|outside|cold|thermometer|weather|overnight",
         rf"\b(?:minus|plus|below) {_Q}",
         "mass volume area speed power", "a temperature"),
+    _row(" of water|water",
+        r"\b(?:stor|hold|contain|impound|pump|deliver|suppl|discharg|consum|us|drain|releas|tak|need"
+        r"|provid|treat|process|swallow|los|drink|leak)\w* (?:back |up to |in |out "
+        rf"|away )?{HEDGE}{_Q} of {_WATER}\b(?! (?:column|surface|pipe|main))",
+        "area temperature speed voltage time power pressure frequency length", "an amount of water"),
     _row(_SUBSTANCES,
         rf"{_Q} of (?:(?!the |his |her |its |their |our |my )[a-z-]+ )?(?:{_SUBSTANCES})s?\b(?!-| (?:column|bath"
         rf"|stations?|routes?"
         r"|fields?|roads?|pipes?|pipelines?|tracks?|beach|coast|desert|land|trails?|dunes?))",
-        "temperature speed voltage frequency length area", "an amount of it"),
+        "temperature speed voltage frequency length", "an amount of it"),
     _row("beer|milk|wine|petrol|diesel|gasoline|fuel|juice|blood|crude|cider|sewage|paint|whisky|lemonade|gas|lng|kerosene|oil",
         rf"{_Q} of (?:(?!the|his|her|its)[a-z-]+ )?{_LIQUID}\b(?!-| (?:tank|pipe|pipeline|field|well|paint|column|bath"
         r"|station|stain|spill|palm|vessel|land|lease|acreage|barrel)s?\b)",
