@@ -211,3 +211,28 @@ def test_short_cells_with_two_quantities_or_an_impossible_date() -> None:
     assert sorted((each.rule, each.cell) for each in found) == [
         ("conversion", (0, 1)), ("date", (0, 2)), ("date", (2, 2)), ("date", (3, 2)), ("date", (4, 2)),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("parts", "found"),
+    [
+        ("700 were container ships, 340 tankers and 220 bulk carriers", True),
+        ("700 were container ships, 340 tankers and 200 bulk carriers", False),
+        ("700 had containers, 340 used a pilot and 220 took on fuel", False),
+    ],
+)
+def test_parts_above_every_number_that_they_may_be_of(parts: str, found: bool) -> None:
+    text = f"The port handled 1,240 ships in 2025, up 24% from 1,000 in 2024. Of these, {parts}."
+    findings = ConsistencyChecker().check(Document(kind="text", text=text))
+    assert [each.written for each in findings] == (["1,240"] if found else [])
+
+
+def test_a_rate_that_its_name_tells_needs_few_rows() -> None:
+    header = ["Berth", "Ships", "Load (t)", "Load per ship"]
+    cells = [["North", "410", "1,230,000", "3,000"], ["East", "380", "950,000", "2,500"]]
+    for header[3] in ("Load per ship", "Load / ship"):
+        wrong = [*cells, ["South", "450", "990,000", "2,020"]]
+        found = ConsistencyChecker().check(Document(kind="table", header=header, rows=wrong))
+        assert [(each.cell, each.meant) for each in found] == [((2, 3), "2,200")]
+    right = [*cells, ["South", "450", "990,000", "2,200"]]
+    assert not ConsistencyChecker().check(Document(kind="table", header=header, rows=right))

@@ -121,6 +121,10 @@ _OF = regex(
     r"^(?:of (?:these|those|them|this|that|the total|which|whom)|among (?:these|them|those)"
     r"|this (?:comprises|includes|is made up)|they (?:were|are|comprise))\b"
 )
+_OVERLAP = regex(
+    r"\b(?:also|both|more than one|several|multiple|at least|among others|some of|too|as well|ha(?:d|ve|s)|owne?[ds]?"
+    r"|speak\w*|spoke|play\w*|stud(?:y|ied)|report\w*|us(?:e|ed|es|ing)|visited|read|t(?:ook|akes?)|liked?|kn[eo]w)\b"
+)
 _SETTING = regex(r"\b(?:at|in|across|on|over|during|within|through|throughout|for|by) (?:the |its |their |all |our )?$")
 
 
@@ -213,6 +217,8 @@ def _sums(
         if len(before) > 2 and complements(paragraph, before[-2:]) and not any(len(each) == 2 for each in runs):
             runs.append(before[-2:])
     opened = [_OF.match(paragraph.lead(after[0], 200)) is not None] if after else [False]
+    of_these = _of_these(paragraph, z, before, after)
+    runs += [of_these] if of_these and of_these[0] is not after[0] else []
     runs += [after[:count] for count in range(2, len(after) + 1) if _ends(paragraph, after, count)]
     own = [each for each in after if paragraph.place(each) == paragraph.place(after[0])]
     for parts in runs:
@@ -242,6 +248,7 @@ def _sums(
         if parts[0].start > z.start and len(parts) > 2 and _COLON.search(paragraph.between(z, parts[0])):
             bits += (8.0 if z.unit else 6.0) if real > z.value else 3.0
         bits += 5.0 if is_rest and parts[0].start > z.start else 0.0
+        bits += 10.0 if parts == of_these and 1 < real / z.value < 1.3 else 0.0
         bits += 3.0 if opened[0] and parts[0] is after[0] else 0.0
         if (
             parts[0].start > z.start
@@ -276,6 +283,18 @@ def _announced(paragraph: Paragraph, count: Quantity, alike: list[Quantity]) -> 
     if len(behind) != count.value or not _COUNTED.match(paragraph.between(count, behind[0])):
         return []
     return behind
+
+
+def _of_these(paragraph: Paragraph, z: Quantity, before: list[Quantity], after: list[Quantity]) -> list[Quantity]:
+    """The list of a sentence that begins with `Of these` behind the largest number so far: whatever `these` are."""
+    first = next((each for each in after if _OF.match(paragraph.lead(each, 200))), None)
+    if first is None:
+        return []
+    so_far = [*before, *(each for each in after if each.start < first.start)]
+    own = [each for each in after if each.start >= first.start and paragraph.place(each) == paragraph.place(first)]
+    if len(own) < 3 or any(each.value > z.value for each in so_far):
+        return []
+    return [] if _OVERLAP.search(paragraph.between(z, own[-1]) + paragraph.tail(own[-1], 90)) else own
 
 
 def _part_slip(z: Quantity, parts: list[Quantity], real: float) -> float:

@@ -14,17 +14,19 @@ from numerate.apps.consistency.tables.formulas import (
     Formula,
     changed_by,
     mean_of,
+    quotient_of,
     signed_sum,
     taken_from,
     weighted,
 )
+from numerate.apps.consistency.tables.table_numbers import header_unit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numerate.apps.consistency.tables.table_numbers import NumberTable
 
-__all__ = ["YEAR", "Candidate", "known_by_name", "runs"]
+__all__ = ["YEAR", "Candidate", "known_by_name", "rates_by_name", "runs"]
 
 _WON = regex(r"w|won|wins", re.IGNORECASE)
 _DRAWN = regex(r"d|t|drawn|draws|ties|tied", re.IGNORECASE)
@@ -39,6 +41,8 @@ _RAISED = regex(r"\b(?:tax|vat|markup|mark-up|surcharge|interest|margin|increase
 YEAR = regex(r"\b[12]\d{3}\b")
 _BORN = regex(r"\b(?:born|birth|yob|founded|built|established|opened)\b", re.IGNORECASE)
 _AGED = regex(r"^age\b(?! (?:at|when|of))|\bage (?:in|on) |\byears old\b", re.IGNORECASE)
+_PER = regex(r"(\S.*?)(?: per | ?/ ?)(?:an? )?(\S.*)", re.IGNORECASE)
+_BRACKETS = regex(r"\s*\([^()]*\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +121,25 @@ def known_by_name(table: NumberTable, columns: list[int]) -> Iterator[Candidate]
                 text = f"{name[target]} = 100 x {name[source]} / {share[1]}"
                 exact = weighted(source, 100 / float(share[1]), None)
                 yield Candidate("percentage", target, (source,), text, exact, -1.0, is_told=True)
+
+
+def rates_by_name(table: NumberTable, columns: list[int]) -> Iterator[Candidate]:
+    """Quotients that a name tells: `Tonnes per ship` beside `Tonnes` and `Ships`, `EUR / kg` beside `Weight (kg)`."""
+    for target in columns:
+        rate = _PER.fullmatch(_BRACKETS.sub("", table.header[target]).strip())
+        for a, b in itertools.permutations([each for each in columns if each != target], 2) if rate else ():
+            if _is_called(table.header[a], rate[1]) and (
+                _is_called(table.header[b], rate[2]) or header_unit(table.header[b]) == rate[2]
+            ):
+                text = f"{table.header[target]} = {table.header[a]} / {table.header[b]}"
+                yield Candidate("percentage", target, (a, b), text, quotient_of(a, b, 1.0), is_told=True)
+
+
+def _is_called(header: str, noun: str) -> bool:
+    """Whether a column is named by a noun, in whatever number: `Ships` by `ship`, `Total cost (EUR)` by `cost`."""
+    words, wanted = (_BRACKETS.sub("", each).strip().lower() for each in (header, noun))
+    words, wanted = (f"{each[:-3]}y" if each.endswith("ies") else each.removesuffix("s") for each in (words, wanted))
+    return words == wanted or words.endswith(f" {wanted}")
 
 
 def runs(columns: list[int], position: int) -> Iterator[tuple[int, ...]]:

@@ -22,7 +22,7 @@ from numerate.apps.consistency.tables.formulas import (
     sum_from_top,
     sum_of,
 )
-from numerate.apps.consistency.tables.named_relations import YEAR, Candidate, known_by_name, runs
+from numerate.apps.consistency.tables.named_relations import YEAR, Candidate, known_by_name, rates_by_name, runs
 from numerate.apps.consistency.tables.table_numbers import header_unit
 from numerate.numerals.unit_factors import converted
 
@@ -104,6 +104,7 @@ def candidates_of(table: NumberTable, columns: list[int]) -> Iterator[Candidate]
                 text = f"{name[target]} = {' + '.join(name[each] for each in run)}"
                 told = len(run) == len(columns) - 1 and _WHOLE.search(name[target]) is not None
                 yield Candidate("row-sum", target, run, text, sum_of(run), is_told=told)
+    yield from rates_by_name(table, columns)
     for target in likely:
         others = [each for each in columns if each != target]
         for index, a in enumerate(others):
