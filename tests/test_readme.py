@@ -39,9 +39,8 @@ def test_what_check_finds_with_the_model_of_a_clone() -> None:
     model = PlausibilityChecker(numerate.from_pretrained(str(README.parent / "models/numerate-mini")))
     found = numerate.check("The lake is 28 km (27 mi) long, 45 m (148 ft) deep.", model=model)
     assert [(each.written, each.meant) for each in found] == [("27 mi", "17 mi")]
-    # A unit that looks wrong is replaced together with its number, in a cell as in a text.
     (first, *_) = numerate.check([{"way": "28 km (27 mi)"}, {"way": "none"}], model=model)
-    assert (first.written, first.meant, first.passage) == ("27 mi", "27 km", "28 km (27 mi)")
+    assert (first.rule, first.written, first.meant, first.passage) == ("conversion", "27 mi", "17 mi", "28 km (27 mi)")
 
 
 def write_inputs(folder: Path) -> None:

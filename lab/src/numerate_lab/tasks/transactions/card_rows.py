@@ -38,6 +38,8 @@ _FRAUD = {"Yes": True, "No": False}
 _MOST_CENTS = 2**31 - 1
 _MOST_ZIP = 99_999
 _WRITTEN_AT_ONCE = 50_000
+_LONGEST = 100_000
+"""Characters of a line; one of the true file has some 100."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,6 +139,9 @@ def read_rows(path: str | Path, *, most: int | None = None) -> CardRows:
 
 def _cells(lines: Sequence[tuple[int, str]], title: str) -> list[list[str]]:
     """The cells of numbered lines, a row in each."""
+    for number, line in lines:
+        if len(line) > _LONGEST:  # the limit of `csv` is one for the whole process, and others raise it
+            raise SourceError(f"{title}:{number}: {len(line):,} characters, a row has some 100; correct the row")
     try:
         rows = list(csv.reader([line for _, line in lines]))
     except csv.Error:
