@@ -28,11 +28,6 @@ _SHORT = 25
 """Cells of fewer characters are no sentences."""
 _PAIR = regex(r"[A-Za-z°\"'][ )]?\(\D{0,3}\d[^()]*[A-Za-z]\)$")
 """The end of a short cell with a quantity in two units: `10 miles (26 km)`."""
-_LATE_DATE = regex(
-    r"\d{4}([-/.])(?:\d\d?\1(?:29|3\d)|(?:1[3-9]|[2-9]\d)\1\d\d?)|(?:29|3\d)([/.])\d\d?\2\d{4}|\d\d?/(?:29|3\d)/\d{4}"
-)
-"""A date in digits that may not exist; of the other ones, most cells of a column need not be looked at."""
-_RULES_OF_SHORT_CELLS = ("conversion", "date")
 MAX_SENTENCE = 4_000
 """Longer sentences are lists or data and not checked by the rules of sentences."""
 
@@ -130,7 +125,7 @@ class ConsistencyChecker:
                     continue
                 sentence = Sentence(cell[:MAX_SENTENCE], 0, reader.find(cell[:MAX_SENTENCE]))
                 for found in self._of_sentence(sentence):
-                    if len(cell) < _SHORT and found.rule not in _RULES_OF_SHORT_CELLS:
+                    if len(cell) < _SHORT and found.rule != "conversion":
                         continue
                     key = document.header[index] if index < len(document.header) else None
                     yield replace(found, cell=(row + document.first_row, index), key=key)
@@ -140,9 +135,9 @@ class ConsistencyChecker:
 
 
 def _may_have_findings(cell: str) -> bool:
-    """Whether a cell is a sentence with a number, or a short one with two quantities or a date that may be wrong."""
+    """Whether a cell is a sentence with a number, or a short one with two quantities."""
     if len(cell) < _SHORT:
-        return len(cell) >= 8 and bool(_PAIR.search(cell) if cell[-1] == ")" else _LATE_DATE.fullmatch(cell))
+        return cell.endswith(")") and _PAIR.search(cell) is not None
     return _DIGIT.search(cell) is not None and _WORDY.search(cell) is not None
 
 

@@ -70,6 +70,8 @@ _PARTS = ("half", "halves", "third", "quarter", "fifth", "tenth", "eighth", "six
 _FRACTION_WORDS = tuple(f"{part}{end} of" for part in _PARTS for end in ("", "s"))
 _PART_CUES = stems(" ".join(_PARTS))
 _ONE_IN = regex(r" (?:in|out of)(?: every)? [a-z]+ of ")
+_OF_THESE = regex(r"(?:of|among) (?:these|them|those)(?: [a-z'’-]+)?,? ")
+_GROUP = regex(r"\b(?:most|many|some|several|half|majority|third|quarter|few|rest|others?|excluded?|excluding)\b")
 
 
 def _may_have_fraction(paragraph: Paragraph) -> bool:
@@ -198,6 +200,11 @@ def _counted(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding
                 for each in wholes
                 if _WHOLE.search(paragraph.lead(each)) or paragraph.place(each) < paragraph.place(n)
             ]
+            largest = max(wholes, key=lambda each: each.value, default=None)
+            if largest is not None and _is_of_these(paragraph, n, largest):
+                # Whatever `these` are: none of the numbers before has this share.
+                real = n.value / largest.value
+                best = max(best or (0.0,), (8.0, real, n, largest), key=lambda each: each[0])  # type: ignore[assignment]
             for whole in named[-2:]:
                 siblings = sum(
                     1
@@ -216,6 +223,13 @@ def _counted(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding
             _, real, n, whole = best
             message = f"{n.text} of {whole.text} are {plain(100 * real)} %, not {p.text}."
             yield finding_at("percent", p, message, meant=real, others=[n, whole], probability=0.88)
+
+
+def _is_of_these(paragraph: Paragraph, n: Quantity, whole: Quantity) -> bool:
+    """Whether a sentence begins with `Of these, n` behind one with the whole, and no group without a number between."""
+    if paragraph.place(n) - paragraph.place(whole) != 1 or not _OF_THESE.fullmatch(paragraph.lead(n)):
+        return False
+    return _GROUP.search(paragraph.between(whole, n)) is None
 
 
 def _is_its_rate(paragraph: Paragraph, n: Quantity, lead: str) -> bool:

@@ -121,6 +121,8 @@ _OF = regex(
     r"^(?:of (?:these|those|them|this|that|the total|which|whom)|among (?:these|them|those)"
     r"|this (?:comprises|includes|is made up)|they (?:were|are|comprise))\b"
 )
+_OF_WHOM = regex(r", of (?:whom|which|them|these|those)(?: [a-z'’-]+){0,2} ?$")
+_NESTED = regex(r"\bof (?:whom|which|them|these|those)\b")
 _OVERLAP = regex(
     r"\b(?:also|both|more than one|several|multiple|at least|among others|some of|too|as well|ha(?:d|ve|s)|owne?[ds]?"
     r"|speak\w*|spoke|play\w*|stud(?:y|ied)|report\w*|us(?:e|ed|es|ing)|visited|read|t(?:ook|akes?)|liked?|kn[eo]w)\b"
@@ -286,14 +288,17 @@ def _announced(paragraph: Paragraph, count: Quantity, alike: list[Quantity]) -> 
 
 
 def _of_these(paragraph: Paragraph, z: Quantity, before: list[Quantity], after: list[Quantity]) -> list[Quantity]:
-    """The list of a sentence that begins with `Of these` behind the largest number so far: whatever `these` are."""
-    first = next((each for each in after if _OF.match(paragraph.lead(each, 200))), None)
+    """The list behind `Of these` or `, of whom` and the largest number so far: whatever `these` are."""
+    leads = ((each, paragraph.lead(each, 200)) for each in after)
+    first = next((each for each, lead in leads if _OF.match(lead) or _OF_WHOM.search(lead)), None)
     if first is None:
         return []
     so_far = [*before, *(each for each in after if each.start < first.start)]
     own = [each for each in after if each.start >= first.start and paragraph.place(each) == paragraph.place(first)]
     if len(own) < 3 or any(each.value > z.value for each in so_far):
         return []
+    if len(_NESTED.findall(paragraph.between(z, own[-1]) + paragraph.tail(own[-1], 90))) > 1:
+        return []  # `30 ships, of which 11 are chartered, and 18 tankers, of which five are`
     return [] if _OVERLAP.search(paragraph.between(z, own[-1]) + paragraph.tail(own[-1], 90)) else own
 
 

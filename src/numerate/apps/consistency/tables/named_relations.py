@@ -127,7 +127,9 @@ def rates_by_name(table: NumberTable, columns: list[int]) -> Iterator[Candidate]
     """Quotients that a name tells: `Tonnes per ship` beside `Tonnes` and `Ships`, `EUR / kg` beside `Weight (kg)`."""
     for target in columns:
         rate = _PER.fullmatch(_BRACKETS.sub("", table.header[target]).strip())
-        for a, b in itertools.permutations([each for each in columns if each != target], 2) if rate else ():
+        if rate is None:
+            continue
+        for a, b in itertools.permutations([each for each in columns if each != target], 2):
             if _is_called(table.header[a], rate[1]) and (
                 _is_called(table.header[b], rate[2]) or header_unit(table.header[b]) == rate[2]
             ):
