@@ -247,3 +247,25 @@ def test_a_rate_that_its_name_tells_needs_few_rows() -> None:
 def test_of_these_whatever_they_are(text: str, written: str | None) -> None:
     found = ConsistencyChecker().check(Document(kind="text", text=text))
     assert [each.written for each in found] == ([] if written is None else [written])
+
+
+@pytest.mark.parametrize(("total", "written"), [("11,430", "11,430 euros"), ("11,340", None)])
+def test_amounts_that_are_told_with_their_product_are_no_parts(total: str, written: str | None) -> None:
+    text = f"Rent: 12 months at 850 euros, 10,200 euros. Heating: 12 x 95 = 1,140 euros. Together {total} euros a year."
+    found = ConsistencyChecker().check(Document(kind="text", text=text))
+    assert [each.written for each in found] == ([] if written is None else [written])
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("The bridge opened in 1932 and was 45 years old when it was rebuilt in 1987.", "55 years"),
+        ("Built in 1932, the 45-year-old bridge was torn down in 1987.", "55-year"),
+        ("Founded in 1932, its 45-year-old director died in 1987.", None),
+        ("The club opened in 1990 and its owner was 45 years old in 2001.", None),
+        ("The house, built in 1932, was 45 years old when she bought it in 1977.", None),
+    ],
+)
+def test_how_old_a_thing_was(text: str, meant: str | None) -> None:
+    found = ConsistencyChecker().check(Document(kind="text", text=text))
+    assert [each.meant for each in found] == ([] if meant is None else [meant])

@@ -34,6 +34,13 @@ _NOT_SPAN = regex(
     r"|remaining|average|around|some|about|months? of|weeks? of|days? of|hours? of|years? of (?!age|service|war"
     r"|work))\b|;"
 )
+_BEGUN = regex(
+    r"\b(?:opened|built|founded|established|completed|launched|erected|constructed|dating from|dates from|planted|laid"
+    r"|commissioned)(?: (?:in|from|back to))? ?$"
+)
+_ITSELF = regex(r",? ?(?:(?:and|it|the [a-z]+|which) )?(?:was|is|had been) $|, the $")
+"""Between the year and the age: the age is that of what was begun, and of nobody who belongs to it."""
+_OLD = regex(r"[ -]old\b(?! (?:enough|by)\b)")
 FLIGHT = regex(
     r"\b(?:flights?|flew|fly|flies|lands?|landed|takes off|took off|plane|local time|time zones?"
     r"|in the air|touche[sd] down|airborne)\b"
@@ -49,6 +56,11 @@ def closed_span(sentence: Sentence) -> Iterator[tuple[Quantity, Quantity, Quanti
         return
     d, (a, b) = spans[0], times
     before, behind = sentence.beside(d)
+    is_age = _OLD.match(behind) and d.unit == "year" and a.group == b.group == "year" and a.start < d.start < b.start
+    is_age = is_age and len(sentence.quantities) == 3 and _ITSELF.fullmatch(sentence.between(a, d)) is not None
+    if is_age and not d.hedge and _BEGUN.search(sentence.beside(a)[0]):
+        yield a, b, d  # `Opened in 1932, the 55-year-old bridge was torn down in 1987`
+        return
     is_told = (_SPAN_CUE.search(before) or _SPAN_BEHIND.match(behind)) and not _NOT_SPAN.search(sentence.skeleton)
     if not is_told:
         is_years = a.group == b.group == "year" and d.unit == "year" and len(sentence.values) == 1

@@ -28,7 +28,8 @@ LIVES = [
         rf"|at age|died at|at) {slot('d', COUNT)}(?: years old)?(?: when [a-z ]{{1,30}}?)? (?:in|on) {_B}")),
     (("old in", "old on"), regex(
         rf"\b(?:opened|built|founded|established|completed|launched|erected|planted|formed|created) (?:in|on) {_A}"
-        rf"(?P<between>{_NO_TIME}{{0,60}}?)\b(?:is|was|will be|are|were|became) {_D}[ -]old (?:in|on) {_B}")),
+        rf"(?P<between>(?:(?! its | his | her | their | whose ){_NO_TIME}){{0,60}}?)\b"
+        rf"(?:is|was|will be|are|were|became) {_D}[ -]old (?:in|on) {_B}")),
     (("-old",), regex(
         rf"{slot('d', UNIT)}-old(?P<between>{_NO_TIME}{{0,60}}?)\bborn (?:on |in )?{_A}"
         rf"{_NO_TIME}{{0,80}}? (?:on|in) {_B}")),

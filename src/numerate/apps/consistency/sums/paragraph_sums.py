@@ -147,7 +147,11 @@ def paragraph_sums(paragraph: Paragraph) -> Iterator[Finding]:
             continue  # hours and minutes are added elsewhere
         best = max(_readings(paragraph, z, alike), key=lambda each: each[0], default=None)
         counts = {each.start for each in alike if _announced(paragraph, each, alike)}
-        fewer = [each for each in alike if each.start not in counts and not _is_setting(paragraph, each)]
+        fewer = [
+            each
+            for each in alike
+            if each.start not in counts and not _is_setting(paragraph, each) and not _is_factor(paragraph, each, alike)
+        ]
         if (best is None or best[0] < NEEDED) and 2 <= len(fewer) < len(alike):
             best = max(_readings(paragraph, z, fewer), key=lambda each: each[0], default=None)
         if best is None or best[0] < NEEDED:
@@ -338,6 +342,16 @@ def _rests(
 def _is_setting(paragraph: Paragraph, quantity: Quantity) -> bool:
     """Whether a small number tells where or how something was and counts no part: `at the two clinics`."""
     return quantity.value < 13 and quantity.unit is None and _SETTING.search(paragraph.lead(quantity)) is not None
+
+
+def _is_factor(paragraph: Paragraph, amount: Quantity, alike: list[Quantity]) -> bool:
+    """Whether an amount is told with its product: 850 of `12 months at 850 euros, 10,200 euros`."""
+    products = {each.value for each in alike if each.end > amount.start}
+    return any(
+        each.value > 1 and each.value == int(each.value) and each.value * amount.value in products
+        for each in paragraph.values
+        if each is not amount and paragraph.place(each) == paragraph.place(amount)
+    )
 
 
 def _is_owned(lead: str) -> bool:
