@@ -269,3 +269,13 @@ def test_amounts_that_are_told_with_their_product_are_no_parts(total: str, writt
 def test_how_old_a_thing_was(text: str, meant: str | None) -> None:
     found = ConsistencyChecker().check(Document(kind="text", text=text))
     assert [each.meant for each in found] == ([] if meant is None else [meant])
+
+
+@pytest.mark.parametrize(("total", "written"), [("4,302", "€4,302"), ("4,032", None)])
+def test_a_product_beside_a_number_that_something_is_more_than(total: str, written: str | None) -> None:
+    text = (
+        "The bakery sold 1,260 loaves in May, 26% more than the 1,000 of April. "
+        f"Each costs €3.20, so May brought in €{total}."
+    )
+    found = ConsistencyChecker().check(Document(kind="text", text=text))
+    assert [each.written for each in found] == ([] if written is None else [written])

@@ -53,8 +53,9 @@ _OTHERS = regex(
 
 def near_products(paragraph: Paragraph) -> Iterator[Finding]:
     """Numbers that miss the product of a rate and one or two counts by a slip."""
-    values = [each for each in paragraph.values if each.value > 1 and each.text.lower() != "one"]
-    if not 3 <= len(values) <= MOST_VALUES or any(each.hedge in ("over", "under") for each in values):
+    told = [each for each in paragraph.values if each.hedge not in ("over", "under")]  # `26 % more than the 1,000`
+    values = [each for each in told if each.value > 1 and each.text.lower() != "one"]
+    if not 3 <= len(values) <= MOST_VALUES:
         return
     rates = [each for each in values if each.group in ("plain", "unit", "money") and _is_rate(paragraph, each)]
     for z in values if rates else ():
@@ -100,7 +101,7 @@ def _readings(
     for real, factors in ways:
         bits = slip_bits(z, real)
         last = max(factors, key=_start)
-        words = paragraph.between(min(factors, key=_start), z) if z.start > last.start else paragraph.between(z, last)
+        words = paragraph.between(last, z) if z.start > last.start else paragraph.between(z, last)
         if bits < 4 or real in alike or z.value <= max(map(_size_of(z), factors)) or _OTHERS.search(words):
             continue
         digits = max(len(f"{value:.10g}".partition("e")[0].replace(".", "").strip("0")) for value in (z.value, real))
