@@ -18,6 +18,7 @@ from numerate.config import ConfigError
 from numerate.errors import BadInput
 from numerate_lab.commands.compare import compare_encodings, grid_of
 from numerate_lab.engine.grid import recompute, run_grids
+from numerate_lab.engine.task import Workspace
 from numerate_lab.tasks.finetuning.starting_points import start_encoder
 from numerate_lab.tasks.tatqa.operators import OPERATORS
 from numerate_lab.tasks.tatqa.question_rows import TABLE, TEXT, Rows, encode, examples_of
@@ -112,6 +113,20 @@ def test_batches_have_only_the_padding_they_need(folder: Path) -> None:
         together, alone = tagger(batch), tagger(rows.batch(index[1:]))
     assert torch.allclose(together.scores[1:], alone.scores, atol=1e-5)
     assert torch.equal(together.operator[1:], alone.operator) and torch.equal(together.pair[1:], alone.pair)
+
+
+def test_rows_are_encoded_once_for_all_processes(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tasks = [TatqaTask(trial(folder, "in-place"), Workspace(tmp_path, tmp_path)) for _ in range(2)]
+    first = tasks[0].rows(tasks[0].build()[0], 0)
+    monkeypatch.setattr("numerate_lab.tasks.tatqa.tatqa_task.encode", None)
+    again = tasks[1].rows(tasks[1].build()[0], 0)
+    assert len(list(tmp_path.glob("rows-*.npz"))) == 1
+    assert first.fields.keys() == again.fields.keys()
+    assert all(torch.equal(value, again.fields[key]) for key, value in first.fields.items())
+    for name in ("part", "unit", "numeric", "tags", "operator", "scale", "pair", "turned"):
+        assert torch.equal(getattr(first, name), getattr(again, name)), name
+    for name in ("tokens", "numbers", "cut"):
+        assert np.array_equal(getattr(first, name), getattr(again, name)), name
 
 
 def test_mixed_precision(folder: Path) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
+from numerate.files import write_atomically
 from numerate.processing.encoding import NumberCollator
 from numerate_lab.tasks.tatqa.context_units import by_likeness, in_words, segments_of
 from numerate_lab.tasks.tatqa.operator_labels import Places, labels_of
@@ -16,6 +18,7 @@ from numerate_lab.tasks.tatqa.report_file import SCALES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from torch import Tensor
 
@@ -132,6 +135,27 @@ class Rows:
         moved = {name: getattr(self, name).to(device) for name in _TENSORS}
         fields = {key: value.to(device) for key, value in self.fields.items()}
         return Rows(fields=fields, tokens=self.tokens, numbers=self.numbers, cut=self.cut, **moved)
+
+    def save(self, file: Path) -> None:
+        """Writes the rows, which `load` reads again."""
+        arrays = {f"fields.{key}": value.cpu().numpy() for key, value in self.fields.items()}
+        arrays |= {name: getattr(self, name).cpu().numpy() for name in _TENSORS}
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, tokens=self.tokens, numbers=self.numbers, cut=self.cut, **arrays)  # type: ignore[arg-type]
+        write_atomically(file, buffer.getvalue())
+
+    @classmethod
+    def load(cls, file: Path) -> Rows:
+        """The rows that `save` wrote."""
+        with np.load(file, allow_pickle=False) as arrays:
+            read = {name: arrays[name] for name in arrays.files}
+        fields = {
+            name.removeprefix("fields."): torch.from_numpy(value)
+            for name, value in read.items()
+            if name.startswith("fields.")
+        }
+        tensors = {name: torch.from_numpy(read[name]) for name in _TENSORS}
+        return cls(fields=fields, tokens=read["tokens"], numbers=read["numbers"], cut=read["cut"], **tensors)
 
     def batch(self, index: np.ndarray) -> dict[str, Any]:
         """Some rows, without the padding that none of them needs; no device is waited for."""

@@ -13,9 +13,12 @@ import numpy as np
 import torch
 from torch import nn
 
+from numerate.files import content_hash, json_hash
 from numerate.metrics.significance import bootstrap
 from numerate.modeling.fitting import fit_parts
 from numerate.processing.number_table import GIVEN, NumberTable
+from numerate.training.shards import fingerprint
+from numerate_lab.engine.made_once import made_once
 from numerate_lab.engine.paper_tables import load_scales
 from numerate_lab.engine.task import Column, Task
 from numerate_lab.registry import tasks
@@ -24,7 +27,7 @@ from numerate_lab.tasks.finetuning.row_names import row_fields
 from numerate_lab.tasks.finetuning.starting_points import needs_scaling, start_encoder
 from numerate_lab.tasks.tatqa.kept_folds import Answer, fold_answers, keep_fold
 from numerate_lab.tasks.tatqa.operators import OPERATORS, decoded
-from numerate_lab.tasks.tatqa.question_rows import NUMBER_FIELDS, encode
+from numerate_lab.tasks.tatqa.question_rows import NUMBER_FIELDS, Rows, encode
 from numerate_lab.tasks.tatqa.question_scores import MEASURES, gold_answer, mean_scores, question_scores, share_of
 from numerate_lab.tasks.tatqa.report_file import ANSWER_TYPES, SCALES, SOURCES
 from numerate_lab.tasks.tatqa.tagop import TagOp, fit, predict
@@ -34,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numerate_lab.engine.task import Columns, Figures, Log
-    from numerate_lab.tasks.tatqa.question_rows import Example, Rows
+    from numerate_lab.tasks.tatqa.question_rows import Example
     from numerate_lab.tasks.tatqa.tagop import Predicted
 
 __all__ = ["Fold", "TatqaTask"]
@@ -119,7 +122,15 @@ class TatqaTask(Task):
         most = min(config.max_tokens, _most_positions(model))
 
         def make() -> Rows:
-            return encode(model.numbers.processor, examples, most, config.spelled).to(_device())
+            processor = model.numbers.processor
+            if self.workspace.data is None:
+                return encode(processor, examples, most, config.spelled).to(_device())
+            # Encoding takes as long as the training of a fold: one process does it for all.
+            sources = [content_hash(file) for file in files[:3] if file is not None]
+            asked = json_hash([fingerprint(processor), most, config.spelled, sources, config.most])
+            place = self.workspace.data / f"rows-{asked[:16]}.npz"
+            made_once(place, lambda file: encode(processor, examples, most, config.spelled).save(file))
+            return Rows.load(place).to(_device())
 
         return self.workspace.once(key, make)
 
