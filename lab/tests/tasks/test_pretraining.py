@@ -14,7 +14,13 @@ from numerate.config import ConfigError
 from numerate.modeling.attaching import from_pretrained
 from numerate_lab.engine.grid import Grid, read_results, run_grids
 from numerate_lab.engine.page import write_comparison
-from numerate_lab.tasks.pretraining.pretraining_task import LOSSES, Pretraining, PretrainingTrial, model_folder
+from numerate_lab.tasks.pretraining.pretraining_task import (
+    LOSSES,
+    Pretraining,
+    PretrainingTrial,
+    encode_texts,
+    model_folder,
+)
 from numerate_lab.tasks.tatqa.tatqa_task import TatqaTask
 from numerate_lab.tasks.tatqa.tatqa_trial import TatqaTrial
 
@@ -95,6 +101,19 @@ def test_a_model_that_a_task_starts_from(folder: Path, tmp_path: Path) -> None:
         encoder: Any = TatqaTask(config).build()[0].numbers
         first = next(iter(from_pretrained(saved).embedder.parameters())).float()  # type: ignore[union-attr]
         assert torch.equal(next(iter(encoder.embedder.parameters())), first)
+
+
+def test_texts_that_were_encoded_beforehand(folder: Path, tmp_path: Path) -> None:
+    place = encode_texts(trial(folder), tmp_path / "encoded")
+    assert place == tmp_path / "encoded" / "luna"
+    config = trial(folder, encoded=str(tmp_path / "encoded"), source=str(tmp_path / "no tables"))
+    built = [Pretraining(each).build() for each in (trial(folder), config)]
+    first, again = ([row["input_ids"] for row in one.trainer.train_dataset] for one in built)
+    assert len(first) == 20 and [list(row) for row in first] == [list(row) for row in again]
+    assert len(built[1].trainer.eval_dataset) == 8
+    built[1].train(tmp_path / "model", None)
+    described = json.loads((tmp_path / "model" / "run.json").read_text())["config"]["resolved"]
+    assert described["data"]["train"] == [str(place)]
 
 
 def test_bad_input(folder: Path) -> None:

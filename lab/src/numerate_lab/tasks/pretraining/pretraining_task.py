@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from numerate.training.run import Run
     from numerate_lab.engine.task import Columns, Figures, Log
 
-__all__ = ["LOSSES", "Pretraining", "PretrainingTrial", "model_folder"]
+__all__ = ["LOSSES", "Pretraining", "PretrainingTrial", "encode_texts", "model_folder"]
 
 _YAML = load_yaml("numerate_lab.tasks.pretraining", "losses.yaml")
 LOSSES: dict[str, dict[str, Any]] = _YAML["losses"]
@@ -68,10 +68,13 @@ class PretrainingTrial(TrialConfig):
         most_texts: Maximum number of training texts; None for all.
         dev: Texts that are held out, and measured on.
         bf16: Mixed precision on an accelerator.
+        encoded: Folder of texts that were encoded beforehand, one folder for each recipe as `encode_texts` writes it;
+            neither tables nor their texts are read then.
     """
 
     kind: ClassVar[str] = "pretraining"
     paths: ClassVar[tuple[str, ...]] = ("model", "probes")
+    unchecked: ClassVar[tuple[str, ...]] = ("encoded",)
     source: str
     model: str
     leave_out: tuple[str, ...] = ()
@@ -89,6 +92,7 @@ class PretrainingTrial(TrialConfig):
     most_texts: int | None = None
     dev: int = 400
     bf16: bool = True
+    encoded: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "leave_out", tuple(self.leave_out))
@@ -105,7 +109,9 @@ class PretrainingTrial(TrialConfig):
         return f"{self.encoding}-rate{self.rate:g}-seed{self.seed}-steps{self.steps}"
 
     def files(self) -> list[str]:
-        """The files of tables that are learnt from."""
+        """The files of tables that are learnt from, or the folder of encoded texts."""
+        if self.encoded is not None:
+            return [str(Path(self.encoded) / self.recipe)]
         folder = Path(self.source) / "tables"
         found = table_files(str(folder.parent) if folder.is_dir() else self.source)
         return [file for file in found if not folder.is_dir() or Path(file).parent == folder]
@@ -114,6 +120,8 @@ class PretrainingTrial(TrialConfig):
         """The settings with names of files instead of paths, and a hash of the tables."""
         found = super().settings()
         found |= {"source": Path(self.source).name, "leave_out": [Path(file).name for file in self.leave_out]}
+        if self.encoded is not None:
+            found["encoded"] = Path(self.encoded).name
         files = [*self.files(), *self.leave_out] if Path(self.source.split(",")[0]).exists() else []
         hashes = {Path(file).name: content_hash(file) for file in files if Path(file).is_file()}
         return found | {"contents": found.get("contents", {}) | {"tables": json_hash(hashes)[:12]}} if hashes else found
@@ -122,6 +130,21 @@ class PretrainingTrial(TrialConfig):
 def model_folder(results: str | Path, row: str) -> Path:
     """Where the model of a row is saved, below the grid's folder of results."""
     return Path(results) / MODELS / row
+
+
+def encode_texts(config: PretrainingTrial, target: str | Path) -> Path:
+    """Encodes the texts of a trial's tables into `target/RECIPE`, for machines that shall not spend time on it.
+
+    Returns:
+        That folder, with the texts to learn from in `train` and those that are held out in `dev`.
+    """
+    place = Path(target) / config.recipe
+    trained = _Trained(Pretraining(dataclasses.replace(config, encoded=None)))
+    try:
+        shutil.copytree(trained.prepared, place, dirs_exist_ok=True)
+    finally:
+        shutil.rmtree(trained.folder, ignore_errors=True)
+    return place
 
 
 @tasks.register("pretraining")
@@ -216,11 +239,15 @@ class _Trained:
         config, run = task.config, task.run()
         self.task, self.begin = task, time.perf_counter()
         self.folder = Path(tempfile.mkdtemp(prefix="numerate-pretraining-"))
-        texts = self._written(run)
-        data = dataclasses.replace(run.data, train=str(texts[0]), dev=str(texts[1]), tables=None)
+        if config.encoded is not None:
+            data = dataclasses.replace(run.data, train=config.files()[0], dev=None, tables=None)
+        else:
+            texts = self._written(run)
+            data = dataclasses.replace(run.data, train=str(texts[0]), dev=str(texts[1]), tables=None)
         self.described, plan = run, dataclasses.replace(run, data=data)
         arguments, own = training_arguments(plan, self.folder)
-        ready = prepare(plan, self.folder / "prepared", seed=arguments.seed)
+        self.prepared = self.folder / "prepared"
+        ready = prepare(plan, self.prepared, seed=arguments.seed)
         if config.probes is not None:
             model = ready.model
             model.embedder = load_probed_embedder(config.probes, model.info.embedding_dim)
