@@ -12,6 +12,7 @@ training of each row. Beside them, a part may have:
     row_fields of the trials of a row, as `{p10: {precision: bf16}}`
     compared   whether the rows are shown as a comparison instead of the table
     name       of the folder of results, where two parts are of one table
+    begun      the share of a training's time that has to be left for it to be begun, where its parts are kept (1)
     seeds      the most seeds that are ever wanted (3)
     tries      for `plan` alone: how many rates are tried, and on which share of the budget
     makes      models that rows of other parts start from, by the same names, as `luna@distilled`
@@ -161,7 +162,10 @@ def goals_of(plan: dict[str, Any], data: str | Path, scale: str, work: str | Pat
     starts = starts_of(plan, work, data, scale)
     grids = {name: grids_of(part, data, scale, starts) for name, part in plan["parts"].items()}
     return [
-        Goal(step["part"], grid, tuple(step["rows"]), step.get("seeds", 1), plan["parts"][step["part"]]["seconds"])
+        Goal(
+            step["part"], grid, tuple(step["rows"]), step.get("seeds", 1), plan["parts"][step["part"]]["seconds"],
+            plan["parts"][step["part"]].get("begun", 1.0),
+        )
         for step in plan["order"]
         for grid in grids[step["part"]]
     ]

@@ -75,6 +75,8 @@ def test_important_goals_come_first_and_only_what_ends_in_time(tmp_path: Path) -
     assert str(pool.given("worker 0")).startswith("later/fourier")
     pool.end = time.monotonic() + 5
     assert pool.given("worker 1") is None
+    pool.goals = [replace(goals[1], begun=0.1)]  # what it does in a tenth of its time is kept
+    assert str(pool.given("worker 1")).startswith("later/fourier")
 
 
 def test_a_broken_worker_is_replaced_and_its_trial_tried_again(tmp_path: Path) -> None:

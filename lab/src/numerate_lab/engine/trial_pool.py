@@ -47,6 +47,8 @@ class Goal:
         encodings: Rows of the grid.
         seeds: Final trainings of each row.
         seconds: Expected time of a final training of each row; tries take their share of it.
+        begun: The share of that time that has to be left for a final training to be begun: below 1 where what it has
+            done is kept, as folds of a cross-validation are, and the next run goes on with it.
     """
 
     part: str
@@ -54,6 +56,7 @@ class Goal:
     encodings: tuple[str, ...]
     seeds: int = 1
     seconds: dict[str, float] = field(default_factory=dict)
+    begun: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -188,7 +191,7 @@ class _Pool:
                 return self.send(worker, prepare, goal, ("prepare", goal.grid, None, False), math.nan)
             jobs = [job for job in self.wanted(goal) if job.file not in busy and not self.is_over(job)]
             jobs = [job for job in jobs if all(Path(each).exists() for each in job.trial.needs)]
-            jobs = [job for job in jobs if self.expected_seconds(job) <= time_left]
+            jobs = [job for job in jobs if self.expected_seconds(job) * (goal.begun if job.final else 1) <= time_left]
             if jobs:
                 # Data that the worker has, and then the longest first, so that no long one is left for the end.
                 own = self.last.get(worker)
