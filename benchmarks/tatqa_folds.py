@@ -4,8 +4,8 @@
 
 A cross-validation whose time was up leaves the answers of its finished folds below `folds`, and a whole one its
 predictions. For each row (its rate behind a colon) the folds that all of its seeds have are compared with the base
-row's answers to the same questions, of the same seeds: EM, F1 and EM of arithmetic questions, and paired differences
-with 95 % intervals over contexts.
+row's answers to the same questions, of the same seeds: EM, F1 and EM of arithmetic questions, EM and F1 by answer type,
+and paired differences with 95 % intervals over contexts.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import torch
 
 from numerate.metrics.significance import bootstrap
 from numerate_lab.tasks.tatqa.question_scores import MEASURES, question_scores
+from numerate_lab.tasks.tatqa.report_file import ANSWER_TYPES
 from numerate_lab.tasks.tatqa.tatqa_trial import Parts, TatqaTrial, parts_of
 
 if TYPE_CHECKING:
@@ -64,7 +65,14 @@ def compared(parts: Parts, ours: dict[int, dict[int, Columns]], base: dict[int, 
     means = [_means(parts, asked, [side[seed] for seed in seeds], folds) for side in (ours, base)]
     found: dict[str, Any] = {"seeds": seeds, "folds": folds, "questions": len(chosen)}
     numeric = types == "arithmetic"
-    for label, key, where in (("EM", "em", numeric | True), ("F1", "f1", numeric | True), ("EM_num", "em", numeric)):
+    measured = [("EM", "em", numeric | True), ("F1", "f1", numeric | True), ("EM_num", "em", numeric)]
+    measured += [
+        (f"{title}, {name}", key, types == name)
+        for name in ANSWER_TYPES
+        for title, key in (("EM", "em"), ("F1", "f1"))
+        if (types == name).any()
+    ]
+    for label, key, where in measured:
         one, other = (torch.from_numpy(side[key][where]) for side in means)
         paired = dataclasses.asdict(bootstrap(one, other, groups[torch.from_numpy(where)], RESAMPLES))
         found[label] = {"row": float(one.mean()), "base": float(other.mean()), "paired": paired}
@@ -103,8 +111,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     figures = {row: compared(parts, sides[row], sides[options.base]) for row in options.rows}
     for row, found in figures.items():
         print(f"{row}: seeds {found['seeds']}, folds {found['folds']}, {found['questions']} questions")
-        for label in ("EM", "F1", "EM_num"):
-            one = found[label]
+        for label, one in found.items():
+            if label in ("seeds", "folds", "questions"):
+                continue
             print(f"  {label} {100 * one['row']:.1f}, base {100 * one['base']:.1f}, {one['paired']}")
     harness.write(options, figures)
 
