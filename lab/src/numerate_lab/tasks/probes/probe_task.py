@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import math
@@ -26,7 +27,7 @@ from numerate_lab.tasks.probes.probe_models import KINDS, Probes
 from numerate_lab.tasks.probes.probe_trial import ENCODINGS, SCALES, ProbeTrial
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from numerate_lab.engine.task import Columns, Figures, Log
@@ -36,6 +37,20 @@ __all__ = ["ProbeTask"]
 POOLED, FROZEN = "pooled", "-frozen"
 """The encoding of a pretrained model's vectors, and the ending of encodings that are not trained."""
 _CHUNK = 8192
+
+
+@contextlib.contextmanager
+def _whole_floats() -> Iterator[None]:
+    """Recurrent networks compute in float32 on an accelerator, too, not with 10 bits of the significand (TF32).
+
+    Numbers of a list are often years, which differ by 1 in 2,000: less than such a rounding of their vectors.
+    """
+    was = torch.backends.cudnn.allow_tf32
+    torch.backends.cudnn.allow_tf32 = False
+    try:
+        yield
+    finally:
+        torch.backends.cudnn.allow_tf32 = was
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,6 +216,7 @@ class ProbeTask(Task):
         vectors = lookup(torch.cat([each.flatten() for each in numbers])).split([each.numel() for each in numbers])
         return model(*(part.view(*ids.shape, -1) for part, ids in zip(vectors, numbers, strict=True)))
 
+    @_whole_floats()
     def train(self, model: Probes, log: Log | None = None) -> Figures:  # type: ignore[override]
         """Trains all probes together: the sum of squared errors and cross-entropies, unweighted as in LUNA."""
         config, asked = self.config, self.examples("train")
@@ -252,6 +268,7 @@ class ProbeTask(Task):
         return {"steps": steps, "seconds": round(time.perf_counter() - start, 2), "losses": told}
 
     @torch.no_grad()
+    @_whole_floats()
     def ask(self, model: Probes, split: str) -> Columns:  # type: ignore[override]
         """Predicted and right answers of each kind; kinds may have different numbers of questions."""
         asked, columns = self.examples(split), {}
