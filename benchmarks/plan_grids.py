@@ -162,11 +162,9 @@ def goals_of(plan: dict[str, Any], data: str | Path, scale: str, work: str | Pat
     starts = starts_of(plan, work, data, scale)
     grids = {name: grids_of(part, data, scale, starts) for name, part in plan["parts"].items()}
     return [
-        Goal(
-            step["part"], grid, tuple(step["rows"]), step.get("seeds", 1), plan["parts"][step["part"]]["seconds"],
-            plan["parts"][step["part"]].get("begun", 1.0),
-        )
+        Goal(step["part"], grid, tuple(step["rows"]), step.get("seeds", 1), part["seconds"], part.get("begun", 1.0))
         for step in plan["order"]
+        for part in [plan["parts"][step["part"]]]
         for grid in grids[step["part"]]
     ]
 

@@ -35,6 +35,7 @@ from numerate_lab.tasks.probes.number_pools import table_files
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from numerate.processing.processor import NumberProcessor
     from numerate.training.run import Run
     from numerate_lab.engine.task import Columns, Figures, Log
 
@@ -44,6 +45,9 @@ _YAML = load_yaml("numerate_lab.tasks.pretraining", "losses.yaml")
 LOSSES: dict[str, dict[str, Any]] = _YAML["losses"]
 """Changes of the run by the name of its losses."""
 MODELS = "models"
+_FIRST = "first.json"
+"""The first texts of a folder of encoded ones, to see whether a processor encodes them likewise."""
+_COMPARED = 100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,9 +146,30 @@ def encode_texts(config: PretrainingTrial, target: str | Path) -> Path:
     trained = _Trained(Pretraining(dataclasses.replace(config, encoded=None)))
     try:
         shutil.copytree(trained.prepared, place, dirs_exist_ok=True)
+        with trained.texts.open(encoding="utf-8") as file:
+            texts = [json.loads(line)["text"] for line, _ in zip(file, range(_COMPARED), strict=False)]
+        (place / _FIRST).write_text(json.dumps(texts), "utf-8")
     finally:
         shutil.rmtree(trained.folder, ignore_errors=True)
     return place
+
+
+def _same_texts(place: Path, processor: NumberProcessor, config: PretrainingTrial) -> dict[str, Any]:
+    """Encoded texts by split, if the processor gives the first of them the same tokens and numbers.
+
+    Raises:
+        ConfigError: It does not.
+    """
+    from numerate.training.shards import Shards
+
+    data: dict[str, Any] = {split: Shards(place / split) for split in ("train", "dev")}
+    texts = json.loads((place / _FIRST).read_text("utf-8"))
+    asked = processor(texts, truncation=True, max_length=config.max_tokens)
+    for row in range(len(texts)):
+        for key in ("input_ids", "number_slots", "number_bits"):
+            if list(data["train"][row][key]) != list(asked[key][row]):
+                raise ConfigError(f"{place}: its texts were encoded by another tokenizer or reader; encode them again")
+    return data
 
 
 @tasks.register("pretraining")
@@ -234,7 +259,9 @@ class _Trained:
     """A trainer in a temporary folder, and what it measured."""
 
     def __init__(self, task: Pretraining) -> None:
+        from numerate.modeling.fitting import first_numbers, fit_parts
         from numerate.training.build import build_trainer, prepare, training_arguments
+        from numerate.training.shards import ShardsError
 
         config, run = task.config, task.run()
         self.task, self.begin = task, time.perf_counter()
@@ -243,11 +270,20 @@ class _Trained:
             data = dataclasses.replace(run.data, train=config.files()[0], dev=None, tables=None)
         else:
             texts = self._written(run)
+            self.texts = texts[0]
             data = dataclasses.replace(run.data, train=str(texts[0]), dev=str(texts[1]), tables=None)
         self.described, plan = run, dataclasses.replace(run, data=data)
         arguments, own = training_arguments(plan, self.folder)
         self.prepared = self.folder / "prepared"
-        ready = prepare(plan, self.prepared, seed=arguments.seed)
+        try:
+            ready = prepare(plan, self.prepared, seed=arguments.seed)
+        except ShardsError:  # another version of a library may describe the same tokenizer in other words
+            if config.encoded is None:
+                raise
+            bare = dataclasses.replace(plan, data=dataclasses.replace(data, train=None))
+            ready = prepare(bare, self.prepared, seed=arguments.seed)
+            ready = dataclasses.replace(ready, data=_same_texts(Path(config.files()[0]), ready.model.processor, config))
+            fit_parts(ready.model, first_numbers(ready.data["train"]))
         if config.probes is not None:
             model = ready.model
             model.embedder = load_probed_embedder(config.probes, model.info.embedding_dim)
