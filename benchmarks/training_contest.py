@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import gc
 import json
+import math
 import random
 import statistics
 import time
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from processing import bert_tokenizer
 from texts import WORDS
+from training_watch import Watch
 from transformers import (
     AutoModelForMaskedLM,
     AutoTokenizer,
@@ -209,18 +211,30 @@ class Side:
         vars(self.model).pop("_is_accelerate_prepared", None)
         self.model.zero_grad(set_to_none=True)
 
-    def measure(self, seconds: float, warm: int, steps: int | None = None) -> dict[str, float]:
-        """Texts per second, milliseconds of a step (all, and of the host in its parts), peak of the GPU's memory."""
+    def measure(
+        self, seconds: float, warm: int, steps: int | None = None, limit: float | None = None
+    ) -> dict[str, float]:
+        """Texts per second, milliseconds of a step (all, and of the host in its parts), peak of the GPU's memory.
+
+        Raises:
+            TooSlow: It took longer than `limit` seconds.
+        """
         gc.collect()
-        if self.compiled:  # no graph of an earlier measurement counts for this one
-            torch._dynamo.reset()
-            torch._dynamo.utils.counters.clear()
+        torch._dynamo.reset()  # no graph of an earlier measurement counts for this one
+        torch._dynamo.utils.counters.clear()
         trainer = self.trainer()
         clock = Clock(seconds, warm, self.setting.device, steps)
         trainer.add_callback(clock)
         clock.watched(trainer)
-        trainer.train()
-        is_compiled = hasattr(trainer.model_wrapped, "_orig_mod")
+        watch = Watch(self.name, math.inf if limit is None else limit, compiled_graphs, 10 if self.compiled else 60)
+        trainer.add_callback(watch)
+        try:
+            with watch:
+                trainer.train()
+        except BaseException:
+            self.release(trainer)
+            raise
+        is_compiled = compiled_graphs() > 0
         if is_compiled != self.compiled:
             raise RuntimeError(f"the Trainer's model is {'' if is_compiled else 'not '}compiled, against the setting")
         half = self.setting.arguments()["bf16"]
@@ -286,7 +300,7 @@ class NumberSide(Side):
         tokenizer = setting.tokenizer(texts)
         self.ready = prepare(self.run, folder / "prepared", backbone=setting.backbone(), tokenizer=tokenizer)
         super().__init__(name, setting, self.ready.model)
-        self.labelled = self.graphs = False
+        self.labelled = self.graphs = self.whole = False
         self.recorded: Any = None
         self.in_loader: bool | None = None
         meta: Any = self.ready.data["train"].meta
@@ -300,6 +314,7 @@ class NumberSide(Side):
         arguments, own = training_arguments(run, self.setting.folder / "ours")
         trainer = build_trainer(self.ready, arguments, **own)
         trainer.remove_callback(Lines)
+        trainer.compiles_whole = self.whole
         if self.in_loader is not None:
             trainer.masks_in_loader = self.in_loader
         if self.graphs and self.setting.device == "cuda":
@@ -308,10 +323,12 @@ class NumberSide(Side):
             trainer.data_collator.multiple = COMPILED_LENGTH  # type: ignore[union-attr]
         return trainer
 
-    def measure(self, seconds: float, warm: int, steps: int | None = None) -> dict[str, float]:
+    def measure(
+        self, seconds: float, warm: int, steps: int | None = None, limit: float | None = None
+    ) -> dict[str, float]:
         """As of every side; with `graphs`, also the number of recorded graphs."""
         self.recorded = None
-        found = super().measure(seconds, 2 * warm if self.graphs else warm, steps)
+        found = super().measure(seconds, warm if self.compiled or not self.graphs else 2 * warm, steps, limit)
         if self.recorded is not None:
             if self.recorded.failed:
                 raise RuntimeError("a step could not be recorded")

@@ -12,7 +12,8 @@ Sections, in order of importance; what does not fit into --minutes is left out a
 - `rich`: number-rich text, where a number is one token on our side and its subwords on the other
 - `parts`: `float`, `log-fourier`, `bits` and `char-lstm` 1M, each with the head `mixture`, all logits
 - `characters`: `char-lstm` 1M with `cuda_graphs`
-- `compiled`: the default recipe with torch.compile on both sides
+- `compiled`: the default recipe with torch.compile on both sides; on ours, --compile names what is compiled: `backbone`
+  (what a user gets), `recorded` (with `cuda_graphs` beside it), `whole` (the whole model in one graph)
 - `feed`: tokens per second of pre-encoded shards, against what BERT-base (random weights) takes at 128 tokens
 - `encode`: encoding over 1, 2, 4, 8 processes
 - `compiled-parts`: the embedders of `parts` with torch.compile, all logits
@@ -21,7 +22,8 @@ Sections, in order of importance; what does not fit into --minutes is left out a
 Without --model, a BERT of MiniLM's size with random weights is trained, which is as fast, on the tokens of the shipped
 model's tokenizer (BERT's). The texts are generated. Both sides train in turn; figures are medians of the rounds, ratios
 are taken within one run. The JSON file is written after every measurement; what was left out or failed is listed in it
-and at the end of the output, and a failure sets the exit status 1.
+and at the end of the output, and a failure sets the exit status 1. A measurement of more than --limit seconds ends with
+the error `TooSlow`; while it compiles, a line is printed every 10 s.
 """
 
 from __future__ import annotations
@@ -64,6 +66,13 @@ SECTIONS = (
     "workers",
 )
 ALL, LABELLED, LOADER = "all logits", "masked only", "masked only, masks drawn by the collator"
+RECORDED, WHOLE = ", recorded", ", whole model"
+COMPILE = {
+    "backbone": (ALL, LABELLED),
+    "recorded": (ALL + RECORDED, LABELLED + RECORDED),
+    "whole": (ALL + WHOLE, LABELLED + WHOLE),
+}
+"""What is compiled on our side, and the names of its measurements."""
 _ALL_BARS = {
     "eager": 0.93,
     "graphs": 0.93,
@@ -76,6 +85,8 @@ _ALL_BARS = {
     "rich": 1.15,
 }
 BARS = {(section, ALL): bar for section, bar in _ALL_BARS.items()}
+BARS |= {("compiled", kind): 0.98 for kinds in COMPILE.values() for kind in kinds if kind.startswith(ALL)}
+BARS |= {("compiled", kind): 1.2 for kinds in COMPILE.values() for kind in kinds if kind.startswith(LABELLED)}
 BARS |= {(section, kind): 1.15 if "rich" in section else 1.2 for section in _ALL_BARS for kind in (LABELLED, LOADER)}
 CHARACTERS_BAR, MEMORY_BAR = 0.9, 1.05
 WORKERS = 4
@@ -135,6 +146,7 @@ class Contest:
         options, begin = self.options, time.monotonic()
         runs: list[tuple[str, str]] = [("stock", ALL)]
         runs += [(name, logits) for name in names for logits in which]
+        runs = runs[1:] + runs[:1] if options.first == "ours" else runs
         found: dict[tuple[str, str], list[dict[str, float]]] = {run: [] for run in runs}
         warm, seconds = (options.compiled_warm, options.seconds) if compiled else (options.warm, options.seconds)
         rounds = 1 if compiled else options.rounds
@@ -149,10 +161,11 @@ class Contest:
                     side = self.side(name, texts)
                     side.compiled, side.workers = compiled, workers
                     if isinstance(side, NumberSide):
-                        side.labelled, side.graphs = logits != ALL, graphs
-                        side.in_loader = True if logits == LOADER else None
+                        side.labelled, side.graphs = not logits.startswith(ALL), graphs or RECORDED in logits
+                        side.in_loader, side.whole = True if logits == LOADER else None, WHOLE in logits
                     began = time.monotonic()
-                    measured = side.measure(seconds, warm, options.steps)
+                    limit = min(options.limit, self.left())
+                    measured = side.measure(seconds, warm, options.steps, limit)
                 except Exception:  # one side that fails must not end the others
                     self.failed(f"{section}: {name}, {logits}")
                     continue
@@ -231,7 +244,8 @@ class Contest:
 
     def compiled(self) -> None:
         """The default recipe, compiled."""
-        self.race("compiled", ["in-place"], compiled=True)
+        which = [logits for name in self.options.compile.split(",") for logits in COMPILE[name]]
+        self.race("compiled", ["in-place"], compiled=True, which=tuple(which))
 
     def compiled_parts(self) -> None:
         """Single embedders, compiled; characters are read one after the other, which is not worth compiling."""
@@ -338,12 +352,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--steps", type=int, help="most steps of a measurement")
     parser.add_argument("--warm", type=int, default=15, help="steps of the warm-up")
     parser.add_argument("--compiled-warm", type=int, default=40, help="steps of the warm-up with torch.compile")
+    parser.add_argument("--compile", default="backbone", help="what is compiled: backbone, recorded, whole")
+    parser.add_argument("--limit", type=float, default=80.0, help="most seconds of one measurement, with compiling")
+    parser.add_argument("--first", default="stock", choices=("stock", "ours"), help="the side that is measured first")
     parser.add_argument("--rounds", type=int, default=2, help="measurements of each side")
     parser.add_argument("--tiny", action="store_true", help="a BERT of 2 layers x 32 instead of MiniLM's size")
     options = parser.parse_args(arguments)
     chosen = options.only.split(",")
     if unknown := [name for name in chosen if name not in SECTIONS]:
         parser.error(f"unknown section {unknown[0]!r}: use {', '.join(SECTIONS)}")
+    if unknown := [name for name in options.compile.split(",") if name not in COMPILE]:
+        parser.error(f"unknown --compile {unknown[0]!r}: use {', '.join(COMPILE)}")
     if options.texts < options.batch:
         parser.error(f"--texts must be at least --batch, got {options.texts} and {options.batch}")
     with tempfile.TemporaryDirectory() as folder:

@@ -83,6 +83,21 @@ def test_recorded_steps_have_the_losses_and_weights_of_usual_ones(tmp_path: Path
     assert 1 <= graphs.count < 12 and not graphs.failed and recorded._graphs is None
 
 
+@pytest.mark.usefixtures("on_a_cpu")
+@pytest.mark.filterwarnings("default")  # the compiler's own
+def test_recorded_steps_of_a_compiled_backbone_have_the_same_losses(tmp_path: Path) -> None:
+    expected = losses(trainer_of(tmp_path / "usual", graphs=False))
+    compiled: dict[str, Any] = {"torch_compile": True, "torch_compile_backend": "aot_eager"}
+    trainer = trainer_of(tmp_path / "recorded", graphs=True, **compiled)
+    kept: list[Any] = []
+    new = trainer._new_graphs
+    trainer._new_graphs = lambda: kept.append(new()) or kept[0]  # type: ignore[method-assign,func-returns-value]
+    torch._dynamo.utils.counters.clear()
+    assert losses(trainer) == pytest.approx(expected, rel=1e-3)
+    assert kept[0].count >= 1 and not kept[0].failed
+    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] >= 1
+
+
 def test_steps_that_cannot_be_recorded_run_as_usual(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -113,6 +128,9 @@ def test_the_reason_is_given(tmp_path: Path) -> None:
     })()  # fmt: skip
     model: Any = trainer.model
     assert why_not(model, trainer.args) is None and "scaler" in str(why_not(model, trainer.args, scaled=True))
+    trainer.args.torch_compile = True
+    assert why_not(model, trainer.args, compiles_part=True) is None
+    assert "the whole model" in str(why_not(model, trainer.args))
     trainer.args.gradient_accumulation_steps = 2
     assert "several batches" in str(why_not(model, trainer.args))
 
@@ -132,5 +150,6 @@ def test_the_number_table_is_padded_and_the_loss_stays(tmp_path: Path) -> None:
 def test_compiled_steps_see_few_counts_of_numbers(tmp_path: Path) -> None:
     trainer = trainer_of(tmp_path, graphs=False, torch_compile=True)
     trainer._graphs = None
+    trainer.compiles_whole = True
     shapes = {tuple(batch["number_bits"].shape) for batch in trainer.get_train_dataloader()}
     assert shapes == {(2, 16)}

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import safetensors.torch
+import torch
 from transformers import TrainerCallback
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from torch import Tensor
 
     from numerate.modeling.number_model import NumberModel
@@ -31,14 +35,28 @@ class ObjectiveCallback(TrainerCallback):
         self.model, self.guard = model, guard
         self.shared: Tensor | None = None
         """The epoch () in shared memory, for the workers of a data loader; None if there are none."""
+        self._tensor: Tensor | None = None
+
+    @contextmanager
+    def as_tensor(self, device: torch.device) -> Iterator[None]:
+        """A context in which the objective's epoch is a tensor (), so that no code is compiled again for each epoch."""
+        self._tensor = torch.zeros((), dtype=torch.int64, device=device)
+        try:
+            yield
+        finally:
+            self._tensor = None
+            if self.model.objective is not None:
+                self.model.objective.epoch = int(self.model.objective.epoch)
 
     def on_epoch_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Sets the epoch, on which masks may depend."""
         del args, control, kwargs
-        if self.model.objective is not None:
-            self.model.objective.epoch = int(state.epoch or 0)
+        objective: Any = self.model.objective
+        if objective is not None:
+            epoch = int(state.epoch or 0)
+            objective.epoch = epoch if self._tensor is None else self._tensor.fill_(epoch)
             if self.shared is not None:
-                self.shared.fill_(self.model.objective.epoch)
+                self.shared.fill_(epoch)
 
     def on_optimizer_step(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Reports the step; a teacher then follows its student."""

@@ -102,8 +102,7 @@ class Preparation:
         if model is None or type(objective) is not Masked or objective.number_tokens is not None:
             return None
         several = args.gradient_accumulation_steps > 1 or args.world_size > 1 or args.n_gpu > 1
-        # Compiled code fuses the operations.
-        if several or args.torch_compile or model.head is None or model.info.task != "masked-lm":
+        if several or model.head is None or model.info.task != "masked-lm":
             return None
         return cls(objective, model.own_vocabulary(), torch.tensor(objective.epoch).share_memory_())
 

@@ -55,8 +55,15 @@ def padded_to(batch: dict[str, Any], numbers: int = NUMBERS, characters: int = C
     return result
 
 
-def why_not(model: NumberModel | None, args: Any, scaled: bool = False) -> str | None:
-    """Why the steps of a training cannot be recorded; None if they can."""
+def why_not(model: NumberModel | None, args: Any, scaled: bool = False, compiles_part: bool = False) -> str | None:
+    """Why the steps of a training cannot be recorded; None if they can.
+
+    Args:
+        model: The model of the training.
+        args: Its `TrainingArguments`.
+        scaled: Whether it has a gradient scaler.
+        compiles_part: Whether `torch_compile` compiles the backbone only, which can be recorded.
+    """
     objective: Any = None if model is None else model.objective
     reasons = {
         "the device is not CUDA": args.device.type != "cuda",
@@ -64,7 +71,7 @@ def why_not(model: NumberModel | None, args: Any, scaled: bool = False) -> str |
         "a step is several batches or processes": args.gradient_accumulation_steps > 1
         or args.world_size > 1
         or args.n_gpu > 1,
-        "torch_compile is on": args.torch_compile,
+        "torch_compile compiles the whole model": args.torch_compile and not compiles_part,
         "float16 needs a gradient scaler": scaled,
         "only the objective `masked` without number_warmup can be recorded": type(objective) is not Masked
         or bool(objective.config.number_warmup),

@@ -22,6 +22,7 @@ from numerate.processing.encoding import ENCODE, NumberCollator
 from numerate.training import evaluation
 from numerate.training.atomic_checkpoints import AtomicCheckpoints
 from numerate.training.checkpoints import recover
+from numerate.training.compiled_backbone import compiled_backbone, compiled_modules
 from numerate.training.flat_collator import FlatCollator
 from numerate.training.guard import SAMPLE_ID, NonFiniteGuard
 from numerate.training.learning_rates import number_rate, set_number_rates
@@ -113,7 +114,7 @@ class NumberTrainer(AtomicCheckpoints):
         self._real: int | None = None
         self._number_losses: list[Tensor] = []
         self.cuda_graphs, self._graphs = cuda_graphs, None
-        self.masks_in_loader = False
+        self.masks_in_loader = self.compiles_whole = False
         self._evaluated = self._steps = self._skipped_before = self._skipped_at_first = 0
         self._loss_before: Tensor | None = None
         self._first_step: int | None = None
@@ -162,7 +163,7 @@ class NumberTrainer(AtomicCheckpoints):
         self._steps, self._skipped_before, self._operations = 0, self.guard.skipped, None
         self._skipped_at_first, self._first_step = self.guard.skipped, None
         self._graphs = self._new_graphs()
-        with self._labelled():
+        with self._labelled(), self._compiled():
             output = super().train(resume_from_checkpoint, *positional, **options)
         if self._graphs is not None:
             _log.info("%d training steps were recorded as CUDA graphs", self._graphs.count)
@@ -179,7 +180,7 @@ class NumberTrainer(AtomicCheckpoints):
         if not self.cuda_graphs:
             return None
         model, scaled = self._numbers, getattr(self.accelerator, "scaler", None) is not None
-        if (reason := why_not(model, self.args, scaled)) is not None or model is None:
+        if (reason := why_not(model, self.args, scaled, self._compiles_backbone())) is not None or model is None:
             _log.warning("cuda_graphs: steps are not recorded, because %s", reason)
             return None
         if isinstance(self.data_collator, NumberCollator):
@@ -199,6 +200,26 @@ class NumberTrainer(AtomicCheckpoints):
             yield
         finally:
             model.labelled_logits = before
+
+    def _compiles_backbone(self) -> bool:
+        """Whether `torch_compile` compiles the backbone, and not the whole model as in the stock Trainer."""
+        args, sharded = self.args, self.is_fsdp_enabled or self.is_deepspeed_enabled
+        if self._numbers is None or not args.torch_compile or args.n_gpu > 1 or sharded or self.compiles_whole:
+            return False
+        return bool(compiled_modules(self._numbers))
+
+    @contextlib.contextmanager
+    def _compiled(self) -> Iterator[None]:
+        """A context in which the model is prepared as `torch_compile` says."""
+        model, epochs = self._numbers, self._epochs
+        if not self.args.torch_compile or model is None or epochs is None:
+            yield
+        elif self._compiles_backbone():
+            with compiled_backbone(model, self.accelerator.state.dynamo_plugin):
+                yield
+        else:
+            with epochs.as_tensor(self.args.device):  # a plain number would be compiled as a constant
+                yield
 
     def _fit(self, model: NumberModel) -> None:
         """Fits head and embedder to the training data, unless the head was trained before."""
@@ -332,7 +353,7 @@ class NumberTrainer(AtomicCheckpoints):
         change: Any = None
         if (description or "").lower() == "training" and self._graphs is not None:
             change = padded_to
-        elif (description or "").lower() == "training" and self.args.torch_compile:
+        elif (description or "").lower() == "training" and self.args.torch_compile and not self._compiles_backbone():
             # Code is compiled again, for half a minute, for every new count of numbers in a batch.
             change = functools.partial(padded_to, numbers=2 * NUMBERS)
         elif (description or "").lower() == "training" and self.masks_in_loader and self._epochs is not None:
