@@ -1,6 +1,7 @@
 """TAT-QA's folds that are trained so far, against another row on the same questions and seeds.
 
     python benchmarks/tatqa_folds.py --source DATA/tatqa/dev.json --folder RESULTS/luna-tatqa --rows in-place:2e-4
+    python benchmarks/tatqa_folds.py --source dev.json --answers results/luna-tatqa-answers.npz --rows in-place:2e-4
 
 A cross-validation whose time was up leaves the answers of its finished folds below `folds`, and a whole one its
 predictions. For each row (its rate behind a colon) the folds that all of its seeds have are compared with the base
@@ -52,6 +53,40 @@ def answers_of(folder: Path, row: str, rate: float, parts: Parts) -> dict[int, d
     return found
 
 
+def store(file: Path, rows: dict[str, dict[int, dict[int, Columns]]]) -> None:
+    """Writes answers of rows by seed and fold into one file: each different answer once, and where it is given."""
+    folds = {
+        f"{row} {seed} {fold}": columns
+        for row, seeds in rows.items()
+        for seed, by_fold in seeds.items()
+        for fold, columns in by_fold.items()
+    }
+    different = np.unique(np.concatenate([np.asarray(each["answer"]) for each in folds.values()]))
+    text = "\0".join(different.tolist()).encode()
+    arrays: dict[str, Any] = {"answers": np.frombuffer(text, np.uint8)}
+    for name, columns in folds.items():
+        arrays[f"answer {name}"] = np.searchsorted(different, np.asarray(columns["answer"])).astype(np.uint16)
+        arrays[f"scale {name}"] = np.asarray(columns["scale"], np.int8)
+    if len(different) > np.iinfo(np.uint16).max:
+        raise SystemExit(f"{len(different):,} different answers do not fit: store fewer rows in one file")
+    np.savez_compressed(file, **arrays)
+
+
+def stored(file: Path, row: str) -> dict[int, dict[int, Columns]]:
+    """Answers of a row by seed and fold, of a file that `store` wrote."""
+    found: dict[int, dict[int, Columns]] = {}
+    with np.load(file, allow_pickle=False) as arrays:
+        different = np.array(arrays["answers"].tobytes().decode().split("\0"))
+        for name in arrays.files:
+            kind, _, rest = name.partition(" ")
+            of, _, place = rest.partition(" ")
+            if kind == "answer" and of == row:
+                seed, fold = map(int, place.split())
+                columns = {"answer": different[arrays[name]], "scale": arrays[f"scale {rest}"]}
+                found.setdefault(seed, {})[fold] = columns
+    return found
+
+
 def compared(parts: Parts, ours: dict[int, dict[int, Columns]], base: dict[int, dict[int, Columns]]) -> dict[str, Any]:
     """Means over seeds of a row and of the base, on the questions that both have for all of the row's seeds."""
     seeds = sorted(set(ours) & set(base))
@@ -96,7 +131,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """The command line."""
     parser = harness.parser_of(__doc__)
     parser.add_argument("--source", required=True, help="file of contexts that was cross-validated")
-    parser.add_argument("--folder", required=True, help="folder of the grid's results")
+    where = parser.add_mutually_exclusive_group(required=True)
+    where.add_argument("--folder", help="folder of the grid's results")
+    where.add_argument("--answers", help="file that --store wrote")
+    parser.add_argument("--store", help="file to write the answers of all rows to (.npz)")
     parser.add_argument("--rows", nargs="+", required=True, help="rows with their rates: in-place:2e-4")
     parser.add_argument("--base", default="bare:2e-4", help="row to compare with")
     parser.add_argument("--number", type=int, default=5, help="number of folds")
@@ -107,7 +145,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sides = {}
     for given in (options.base, *options.rows):
         row, _, rate = given.rpartition(":")
-        sides[given] = answers_of(Path(options.folder), row, float(rate), parts)
+        sides[given] = (
+            answers_of(Path(options.folder), row, float(rate), parts)
+            if options.folder
+            else stored(Path(options.answers), given)
+        )
+    if options.store:
+        store(Path(options.store), sides)
     figures = {row: compared(parts, sides[row], sides[options.base]) for row in options.rows}
     for row, found in figures.items():
         print(f"{row}: seeds {found['seeds']}, folds {found['folds']}, {found['questions']} questions")
