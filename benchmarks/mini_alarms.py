@@ -74,5 +74,6 @@ def _shares(calibration: Any, texts: Sequence[tuple[str, bool]], found: Sequence
     measure, p = alarm_measure(calibration), []
     for hidden in found:
         kinds = [group_of(each, cell=texts[row][1]) for row, each in zip(hidden.rows, hidden.numerals, strict=True)]
-        p.append(calibration.p_values(measure, kinds, scores_of(hidden, calibration.forms)[0][measure]))
+        scores = scores_of(hidden, calibration.forms, sizes=calibration.sizes)[0][measure]
+        p.append(calibration.p_values(measure, kinds, scores))
     return {f"{rate:g}": float((np.concatenate(p) <= rate).mean()) for rate in RATES}

@@ -2,13 +2,15 @@
 
     python benchmarks/slips.py --model models/numerate-mini --data ../shared/data
     python benchmarks/slips.py --model MODEL --blind ../shared/models/minilm-mlm --compare mog=FOLDER --json x.json
+    python benchmarks/slips.py --model MODEL --corpora market tatqa --calibrate
 
 One number of each held-out sentence (or row of a table) gets a slip; what is planted is read again, and a slip that
 changes nothing is left out. The model's score is that of its alarms (`odds`), and a slip that turns an ordinal into one
 with a wrong ending (`23nd`), which no model reads as a number, is found by the rule `ordinal` of `numerate check`. A
 method scores the number as it is written and with the slip. AUC is that of right against
 wrong numbers; `found at 5 %` is the share of slips above the score that 5 % of the right numbers of the corpus exceed.
-`false alarms` is the share of right numbers that are reported at 5 % as the model was calibrated.
+`false alarms` is the share of right numbers that are reported at 5 % as the model was calibrated; with --calibrate, as
+it is calibrated anew to each corpus's dev part.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from planted_slips import KINDS, exchanged_at, planted
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 import numerate
+from numerate.apps.calibrating import calibrate
 from numerate.apps.consistency.dates.ordinal_endings import wrong_endings
 from numerate.apps.documents import sentence_spans
 from numerate.apps.plausible import scores_of
@@ -43,6 +46,8 @@ if TYPE_CHECKING:
 
 CORPORA = ("wiki", "units", "market", "tatqa")
 RATES = (0.01, 0.05)
+LONGEST = 500
+"""Characters of a text."""
 MISSED, CERTAIN = -1e6, 1e6
 """Scores of a number that a method does not see, and of one that a rule finds."""
 
@@ -106,7 +111,7 @@ def cases_of(texts: Iterable[tuple[str, bool]], reader: Any, kinds: Any, most: i
         numerals = [each for each in reader.find(text) if kinds is None or each.kind in kinds]
         # Most slips leave a zero as it is.
         numerals = [each for each in numerals if np.isfinite(each.value) and each.value and _is_decimal(each)]
-        if not numerals or len(text) > 500:
+        if not numerals or len(text) > LONGEST:
             continue
         numeral = draw.choice(numerals)
         wrong = {kind: made for kind in KINDS if (made := planted(text, numeral, kind, reader, draw)) is not None}
@@ -127,6 +132,7 @@ class ModelScores:
         self.model = model
         self.kinds = model.processor.kinds
         self.forms = None if model.calibration is None else model.calibration.forms
+        self.sizes = None if model.calibration is None else model.calibration.sizes
         self.measures = MEASURES if self.forms is not None else MEASURES[:3]
 
     def __call__(self, cases: Sequence[Case]) -> dict[str, tuple[np.ndarray, dict[str, np.ndarray]]]:
@@ -154,7 +160,7 @@ class ModelScores:
         return {name: (right[name], wrong[name]) for name in self.measures}
 
     def _scores(self, hidden: HiddenNumbers) -> dict[str, np.ndarray]:
-        return scores_of(hidden, self.forms)[0]
+        return scores_of(hidden, self.forms, sizes=self.sizes)[0]
 
     def _other_units(self, cases: Sequence[Case], wrong: dict[str, dict[str, np.ndarray]]) -> None:
         """Another unit changes what the number is expected to be, so that the text is read again."""
@@ -184,7 +190,8 @@ def _replaced(hidden: HiddenNumbers, at: list[int], numerals: list[Any]) -> Hidd
     ratios = [new.written / hidden.numerals[each].written for each, new in zip(at, numerals, strict=True)]
     values = hidden.targets.values()[index] * torch.tensor(ratios, dtype=torch.float64, device=index.device)
     targets = dataclasses.replace(hidden.targets[index], bits=values.view(torch.int64))
-    return HiddenNumbers([hidden.rows[each] for each in at], numerals, hidden.numbers[index], targets)
+    words = [hidden.words[each] for each in at]
+    return HiddenNumbers([hidden.rows[each] for each in at], numerals, hidden.numbers[index], targets, words)
 
 
 class Histogram:
@@ -286,18 +293,21 @@ def figures_of(right: np.ndarray, wrong: dict[str, np.ndarray], chosen: np.ndarr
 def detection(
     model: Any, data: Path, *, corpora: Sequence[str] = CORPORA, most: int = 3000, seed: int = 0,
     blind: DigitScores | None = None, others: dict[str, Any] | None = None, measure: str | None = None,
-    train: int = 20_000, passages_read: int | None = None, blind_most: int | None = None,
+    train: int = 20_000, passages_read: int | None = None, blind_most: int | None = None, own: bool = False,
 ) -> dict[str, Any]:  # fmt: skip
     """Figures by corpus, method and slip; see the module.
 
     The number-blind model needs a pass for each slip and the logits of all words, so that it may be asked for the first
-    `blind_most` texts alone.
+    `blind_most` texts alone. With `own`, the model is calibrated to each corpus's dev part before.
     """
     reader, kinds = model.processor.reader, model.processor.kinds
     histograms = _histograms(data, reader, kinds, train)
-    measure = alarm_measure(model.calibration, measure)
+    measure, shipped = alarm_measure(model.calibration, measure), model.calibration
     result: dict[str, Any] = {}
     for name in corpora:
+        if own:
+            model.calibration = shipped
+            _calibrated(model, held_out(data, name, "dev", passages_read), most)
         cases = cases_of(held_out(data, name, "test", passages_read), reader, kinds, most, seed)
         every, plain = np.ones(len(cases), dtype=bool), np.array([case.is_plain for case in cases])
         methods: dict[str, tuple[np.ndarray, dict[str, np.ndarray]]] = {}
@@ -321,6 +331,16 @@ def detection(
                 "all": figures_of(*found, every[: len(some)]), "plain": figures_of(*found, plain[: len(some)]),
             }  # fmt: skip
     return result
+
+
+def _calibrated(model: Any, texts: Sequence[tuple[str, bool]], most: int) -> None:
+    """Calibrates a model to some texts, drawn at random, and prints how far it trusts their sizes by word."""
+    some = [each for each in texts if len(each[0]) <= LONGEST]
+    random.Random(0).shuffle(some)
+    sentences, rows = ([text for text, is_row in some[:most] if is_row is wanted] for wanted in (False, True))
+    found = calibrate(model, sentences, rows=rows)
+    share = 0.0 if found.sizes is None else found.sizes.share
+    print(f"calibrated to {found.held_out.get('all', 0):,} numbers of text; share of sizes by word {share:.2f}")
 
 
 def _by_place(cases: Sequence[Case], right: np.ndarray, wrong: dict[str, np.ndarray]) -> dict[str, dict[str, float]]:
@@ -404,6 +424,7 @@ def main(given: Sequence[str] | None = None) -> None:
     parser.add_argument("--blind", help="folder of a number-blind masked language model")
     parser.add_argument("--compare", action="append", default=[], metavar="NAME=FOLDER", help="another model")
     parser.add_argument("--measure", choices=MEASURES, help="score of the model's alarms; its own by default")
+    parser.add_argument("--calibrate", action="store_true", help="calibrate to the dev part of each corpus before")
     parser.add_argument("--passages", type=int, help="most passages of wiki that are read, for a trial")
     parser.add_argument("--train", type=int, default=20_000, help="training passages for the histograms")
     parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"), help="device of the models")
@@ -418,6 +439,7 @@ def main(given: Sequence[str] | None = None) -> None:
     result = detection(
         model, Path(options.data), corpora=options.corpora, most=options.texts, seed=options.seed, blind=blind,
         others=others, measure=options.measure, train=options.train, passages_read=options.passages,
+        own=options.calibrate,
     )  # fmt: skip
     print_tables(result)
     harness.write(options, result)

@@ -108,7 +108,8 @@ class Doubts:
         units = [self.units[row] for row in hidden.rows]
         mates = [mates_of(*place, numeral) for place, numeral in zip(units, right, strict=True)]
         groups = [group_of(each, cell=True) for each in hidden.numerals]
-        row = self.calibration.p_values("odds", groups, scores_of(hidden, self.calibration.forms)[0]["odds"])
+        scores = scores_of(hidden, self.calibration.forms, sizes=self.calibration.sizes)[0]
+        row = self.calibration.p_values("odds", groups, scores["odds"])
         pairs = zip(hidden.numerals, mates, strict=True)
         usual = np.array([beside is not None and is_usual(each, beside) for each, beside in pairs], dtype=bool)
         by_way = {"row": row, "column": np.where(usual, 1.0, row), "confirmed": np.where(usual, 1.0, row)}

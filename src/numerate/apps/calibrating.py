@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from numerate.heads.mixture import from_signed_log, signed_log
 from numerate.metrics.conformal import FEWEST
 from numerate.modeling.number_calibration import CELL, MEASURES, NumberCalibration, fit_calibration, group_of
 from numerate.modeling.plausibility import BATCH_TOKENS, UNIT, hidden_numbers, interval_ends
+from numerate.modeling.word_sizes import WordSizes
 from numerate.modeling.written_forms import WrittenForms
 from numerate.numerals.numeral import KINDS
 
@@ -32,6 +34,8 @@ __all__ = ["calibrate", "calibrate_files", "calibrate_kinds", "chosen_for", "kin
 
 _BEHIND = re.compile(r".*\d", re.DOTALL)
 """All of a number but its percent sign or scale word."""
+_LEAST_SHARE = 0.05
+"""Sizes by word are left out below this share: the model knows them, and a user's words are not stored for nothing."""
 _PROBES = (0.5, 3.0, 12.0, 50.0, 150.0, 1950.0, 2010.0, 50_000.0)
 """Values that tell which kinds a number may be seen as: the kind of a gap depends on the median that is put there."""
 
@@ -43,7 +47,8 @@ def calibrate(
 ) -> NumberCalibration:  # fmt: skip
     """Fits what a model's alarms and intervals mean to texts that it was not trained on, and whose numbers are right.
 
-    The result is set as `model.calibration`, which `save_pretrained` keeps.
+    Where the model is a poor judge of such texts, the sizes of their numbers by word or unit count, too (`WordSizes`),
+    as far as these numbers are more probable so. The result is `model.calibration`, which `save_pretrained` keeps.
 
     Args:
         model: A masked model with a trained number head.
@@ -61,7 +66,7 @@ def calibrate(
     every = list(texts)
     sentences = len(every)
     every += rows
-    counted = forms is None
+    counted, sizes = forms is None, None
     if forms is None:
         forms = WrittenForms.of(numeral for text in every for numeral in _judged_numerals(model, text))
         if model.calibration is not None and model.calibration.forms is not None:
@@ -70,7 +75,15 @@ def calibrate(
     held = _collected(model, every, passes, forms, counted=counted, sentences=sentences, progress=progress)
     if len(held["kinds"]) < FEWEST:
         raise BadInput(f"a calibration needs at least {FEWEST} numbers, got {len(held['kinds'])}: give more texts")
-    model.calibration = _fitted(held, about or f"{len(every):,} texts", forms)
+    if counted:
+        sizes = WordSizes.of(zip(held["numerals"], held["words"], strict=True))
+        written = np.array([numeral.written for numeral in held["numerals"]])
+        sizes = sizes.fitted(held["words"], written, -math.log(2) * held["bits"])
+        if sizes.share < _LEAST_SHARE:
+            sizes = None
+        else:
+            held["odds"] = held["odds"] + sizes.bits(held["words"], written, counted=True)
+    model.calibration = _fitted(held, about or f"{len(every):,} texts", forms, sizes)
     return model.calibration
 
 
@@ -104,7 +117,7 @@ def calibrate_kinds(
     every = [text for text, _, _ in chosen]
     passes = hidden_numbers(model, every, batch_tokens=batch_tokens, only=[numeral.start for _, numeral, _ in chosen])
     forms = calibration.forms or WrittenForms()
-    held = _collected(model, every, passes, forms, sentences=len(every))
+    held = _collected(model, every, passes, forms, sizes=calibration.sizes, sentences=len(every))
     for kind in kinds:
         mine = np.array([kind in chosen[row][2] for row in held["rows"]], dtype=bool)
         if mine.sum() >= FEWEST:
@@ -139,19 +152,21 @@ def chosen_for(
 
 def _collected(
     model: NumberModel, every: Sequence[str], passes: Iterable[HiddenNumbers], forms: WrittenForms, *,
-    counted: bool = False, sentences: int, progress: Callable[[int], Any] | None = None,
+    sizes: WordSizes | None = None, counted: bool = False, sentences: int, progress: Callable[[int], Any] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     """What a calibration is fitted to, by name: texts from `sentences` on are rows of tables."""
     parts: list[Any] = []
-    names: dict[str, list[Any]] = {"rows": [], "kinds": [], "seen": []}
+    names: dict[str, list[Any]] = {"rows": [], "kinds": [], "seen": [], "numerals": [], "words": []}
     for hidden in passes:
         middle, low, high = interval_ends(hidden.numbers)
         truth = signed_log(hidden.targets.values(), UNIT).double().cpu().numpy()
-        scores = scores_of(hidden, forms, counted=counted)[0]
+        scores = scores_of(hidden, forms, sizes=sizes, counted=counted)[0]
         parts.append((truth, middle, low, high, *scores.values()))
         prefixes = [CELL if row >= sentences else "" for row in hidden.rows]
         pairs = zip(prefixes, hidden.numerals, strict=True)
         names["rows"] += hidden.rows
+        names["numerals"] += hidden.numerals
+        names["words"] += hidden.words
         names["kinds"] += [group_of(each, cell=bool(prefix)) for prefix, each in pairs]
         read = seen_kinds(model, [every[row] for row in hidden.rows], hidden.numerals, middle)
         names["seen"] += [prefix + kind for prefix, kind in zip(prefixes, read, strict=True)]
@@ -162,13 +177,15 @@ def _collected(
 
 
 def _some(held: dict[str, Any], mine: np.ndarray) -> dict[str, Any]:
-    return {name: np.asarray(each)[mine] for name, each in held.items()}
+    return {name: np.asarray(held[name])[mine] for name in held if name != "numerals"}
 
 
-def _fitted(held: dict[str, Any], about: str, forms: WrittenForms | None) -> NumberCalibration:
+def _fitted(
+    held: dict[str, Any], about: str, forms: WrittenForms | None, sizes: WordSizes | None = None
+) -> NumberCalibration:
     return fit_calibration(
         held["kinds"], {name: held[name] for name in MEASURES}, held["truth"], held["medians"], held["low"],
-        held["high"], interval_kinds=held["seen"], about=about, forms=forms,
+        held["high"], interval_kinds=held["seen"], about=about, forms=forms, sizes=sizes,
     )  # fmt: skip
 
 

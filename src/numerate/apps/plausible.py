@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from numerate.apps.documents import Document
     from numerate.modeling.number_calibration import NumberCalibration
     from numerate.modeling.number_model import NumberModel
+    from numerate.modeling.word_sizes import WordSizes
     from numerate.modeling.written_forms import WrittenForms
     from numerate.numerals.numeral import Numeral
     from numerate.numerals.slips import SlipReading
@@ -240,14 +241,15 @@ class PlausibilityChecker:
 
 
 def scores_of(
-    hidden: HiddenNumbers, forms: WrittenForms | None = None, *, counted: bool = False
+    hidden: HiddenNumbers, forms: WrittenForms | None = None, *, sizes: WordSizes | None = None, counted: bool = False
 ) -> tuple[dict[str, np.ndarray], list[list[SlipReading]], list[np.ndarray]]:
     """Scores that grow with how odd a number is, and its readings with their gains.
 
     Args:
         hidden: Numbers and what the model expected in their places.
         forms: How right numbers are written, for the score `odds`, which is left out without it.
-        counted: Whether `forms` counted these numbers themselves.
+        sizes: How large right numbers are by their word, which is added to that score.
+        counted: Whether `forms` and `sizes` counted these numbers themselves.
     """
     found = reading_logs(hidden)
     evidence, readings, gains = slip_scores(hidden, found)
@@ -257,6 +259,9 @@ def scores_of(
     scores = {"tail": tails, "bits": bits, "slip": evidence}
     if forms is not None:
         scores["odds"] = slip_odds(hidden.numerals, readings, found[1], forms, counted=counted)
+        if sizes is not None:
+            written = np.array([numeral.written for numeral in hidden.numerals])
+            scores["odds"] += sizes.bits(hidden.words, written, counted=counted)
     return scores, readings, gains
 
 
@@ -264,7 +269,8 @@ def _judged(
     hidden: HiddenNumbers, measure: str, ratio: float, calibration: NumberCalibration | None, explain: float,
     rows: Sequence[int] | None = None, cells: bool = False, densities: bool = False,
 ) -> list[Judgement]:  # fmt: skip
-    scores, readings, gains = scores_of(hidden, None if calibration is None else calibration.forms)
+    known = {} if calibration is None else {"forms": calibration.forms, "sizes": calibration.sizes}
+    scores, readings, gains = scores_of(hidden, **known)
     kinds = [group_of(numeral, cell=cells) for numeral in hidden.numerals]
     tails = np.exp2(-scores["tail"])
     p = tails if calibration is None else calibration.p_values(measure, kinds, scores[measure])

@@ -18,6 +18,7 @@ import numpy as np
 from numerate.config import Config, ConfigError
 from numerate.metrics.conformal import FEWEST, LEVELS, stretched, stretches, thresholds
 from numerate.modeling.folder_checks import ArtefactError, read_json
+from numerate.modeling.word_sizes import WordSizes  # noqa: TC001 - the config reads its type
 from numerate.modeling.written_forms import WrittenForms  # noqa: TC001 - the config reads its type
 from numerate.numerals.numeral import KINDS
 
@@ -70,6 +71,7 @@ class NumberCalibration(Config):
         held_out: Number of held-out numbers by kind.
         about: What it was fitted to, in one line.
         forms: How right numbers are written, for the score `odds`; None in calibrations of earlier versions.
+        sizes: How large numbers are by their word, for the same score; None where the model knows as well.
 
     Example:
         >>> calibration = NumberCalibration(scores={"bits": {"all": tuple(float(i) for i in range(31))}})
@@ -83,6 +85,7 @@ class NumberCalibration(Config):
     held_out: dict[str, int] = field(default_factory=dict)
     about: str = ""
     forms: WrittenForms | None = None
+    sizes: WordSizes | None = None
 
     def __post_init__(self) -> None:
         known = {*GROUPS, *(CELL + name for name in GROUPS)}
@@ -151,7 +154,7 @@ class NumberCalibration(Config):
 def fit_calibration(
     kinds: Sequence[str], scores: Mapping[str, np.ndarray], truth: np.ndarray, medians: np.ndarray,
     low: np.ndarray, high: np.ndarray, *, interval_kinds: Sequence[str] | None = None, about: str = "",
-    forms: WrittenForms | None = None,
+    forms: WrittenForms | None = None, sizes: WordSizes | None = None,
 ) -> NumberCalibration:  # fmt: skip
     """The calibration of N held-out numbers.
 
@@ -165,6 +168,7 @@ def fit_calibration(
         interval_kinds: Kind of each number as one sees it who knows the prediction only; by default `kinds`.
         about: What the numbers are, in one line.
         forms: How they are written, if there are scores `odds`.
+        sizes: How large they are by their word, if that is part of those scores.
 
     Raises:
         ValueError: There are fewer than 30 numbers.
@@ -188,7 +192,9 @@ def fit_calibration(
         found = stretches(truth[mine], medians[mine], low[mine], high[mine])
         if found is not None:
             factors[name] = tuple(float(f"{each:.7g}") for each in found)
-    return NumberCalibration(scores=tables, stretch=factors, held_out=counts, about=about[:MAX_ABOUT], forms=forms)
+    return NumberCalibration(
+        scores=tables, stretch=factors, held_out=counts, about=about[:MAX_ABOUT], forms=forms, sizes=sizes
+    )
 
 
 def read_calibration(folder: Path) -> NumberCalibration | None:

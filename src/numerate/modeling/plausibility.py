@@ -20,6 +20,7 @@ from numerate.metrics.conformal import LEVELS
 from numerate.modeling.asking import asked_token, refusal
 from numerate.modeling.introspection import base_of, evaluating
 from numerate.modeling.tokenizer_checks import longest_text
+from numerate.modeling.word_sizes import word_of
 from numerate.numerals.slips import SlipReading, slip_readings
 from numerate.objectives.hiding import hide_numbers
 from numerate.processing.number_table import GIVEN, NumberTable
@@ -57,12 +58,14 @@ class HiddenNumbers:
         numerals: The N numbers as they are written.
         numbers: N distributions.
         targets: A table of N numbers as the model is asked for them: 3.2 of `3.2%`, whose percent sign is in sight.
+        words: (N,) what each counts or measures; see `word_of`.
     """
 
     rows: list[int]
     numerals: list[Numeral]
     numbers: NumberDistribution
     targets: NumberTable
+    words: list[str]
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -100,8 +103,8 @@ def hidden_numbers(
         only: For each text, an offset in it: only the number that stands there is hidden.
     """
     check_can_judge(model)
-    words: Any = model.processor.tokenizer
-    sizes = (model.max_tokens, longest_text(base_of(model.backbone).config, words))
+    tokenizer: Any = model.processor.tokenizer
+    sizes = (model.max_tokens, longest_text(base_of(model.backbone).config, tokenizer))
     most = min((size for size in sizes if size is not None), default=None)
     cut: dict[str, Any] = {} if most is None else {"truncation": True, "max_length": most}
     vocabulary = dataclasses.replace(model.vocabulary, pads_left=False)
@@ -126,12 +129,11 @@ def hidden_numbers(
                     row, place = output.number_index.unbind(1)
                     own = one[row, place]  # a text may ask for other numbers itself
                     row, place = row[own], place[own]
-                    where = at[row].tolist()
-                    yield HiddenNumbers(
-                        [rows[each] for each in where],
-                        [numerals[each][k] for each, k in zip(where, place.tolist(), strict=True)],
-                        output.numbers[own], hidden.targets[row, place],
-                    )  # fmt: skip
+                    where: list[int] = at[row].tolist()
+                    places = [rows[each] for each in where]
+                    written = [numerals[each][k] for each, k in zip(where, place.tolist(), strict=True)]
+                    words = [word_of(each, texts[here]) for each, here in zip(written, places, strict=True)]
+                    yield HiddenNumbers(places, written, output.numbers[own], hidden.targets[row, place], words)
 
 
 def tail_of(numbers: NumberDistribution, targets: NumberTable) -> np.ndarray:
