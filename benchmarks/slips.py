@@ -307,7 +307,8 @@ def detection(
     for name in corpora:
         if own:
             model.calibration = shipped
-            _calibrated(model, held_out(data, name, "dev", passages_read), most)
+            some = _calibrated(model, held_out(data, name, "dev", passages_read), most)
+            histograms["word behind, calibration texts"] = Histogram(_pairs(some, reader, kinds), True)
         cases = cases_of(held_out(data, name, "test", passages_read), reader, kinds, most, seed)
         every, plain = np.ones(len(cases), dtype=bool), np.array([case.is_plain for case in cases])
         methods: dict[str, tuple[np.ndarray, dict[str, np.ndarray]]] = {}
@@ -333,14 +334,15 @@ def detection(
     return result
 
 
-def _calibrated(model: Any, texts: Sequence[tuple[str, bool]], most: int) -> None:
-    """Calibrates a model to some texts, drawn at random, and prints how far it trusts their sizes by word."""
+def _calibrated(model: Any, texts: Sequence[tuple[str, bool]], most: int) -> list[str]:
+    """Calibrates a model to texts drawn at random, prints how far it trusts their sizes by word, and returns them."""
     some = [each for each in texts if len(each[0]) <= LONGEST]
     random.Random(0).shuffle(some)
     sentences, rows = ([text for text, is_row in some[:most] if is_row is wanted] for wanted in (False, True))
     found = calibrate(model, sentences, rows=rows)
     share = 0.0 if found.sizes is None else found.sizes.share
     print(f"calibrated to {found.held_out.get('all', 0):,} numbers of text; share of sizes by word {share:.2f}")
+    return [*sentences, *rows]
 
 
 def _by_place(cases: Sequence[Case], right: np.ndarray, wrong: dict[str, np.ndarray]) -> dict[str, dict[str, float]]:
@@ -372,13 +374,14 @@ def _of_histogram(histogram: Histogram, cases: Sequence[Case]) -> tuple[np.ndarr
 
 
 def _histograms(data: Path, reader: Any, kinds: Any, most: int) -> dict[str, Histogram]:
-    pairs = []
-    for texts in passages(data, "train", most):
-        for text in texts:
-            pairs += [(each, text) for each in reader.find(text) if kinds is None or each.kind in kinds]
+    pairs = _pairs((text for texts in passages(data, "train", most) for text in texts), reader, kinds)
     for each in lines_of(data / "units" / "train.jsonl.gz"):
         pairs += [(numeral, each["comment"]) for numeral in reader.find(each["comment"])]
     return {"global histogram": Histogram(pairs, False), "word behind": Histogram(pairs, True)}
+
+
+def _pairs(texts: Iterable[str], reader: Any, kinds: Any) -> list[tuple[Numeral, str]]:
+    return [(each, text) for text in texts for each in reader.find(text) if kinds is None or each.kind in kinds]
 
 
 def _blind(blind: DigitScores, cases: Sequence[Case]) -> tuple[np.ndarray, dict[str, np.ndarray]]:
