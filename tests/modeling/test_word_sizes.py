@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 
 import numpy as np
 import pytest
+import torch
 from judging_models import facts, judging_model
 
 import numerate
 from numerate.apps.calibrating import calibrate
-from numerate.apps.plausible import scores_of
+from numerate.apps.plausible import judgements, scores_of
 from numerate.config import ConfigError
 from numerate.modeling.number_calibration import NumberCalibration
 from numerate.modeling.plausibility import hidden_numbers
-from numerate.modeling.word_sizes import MAX_WORDS, WordSizes, word_of
+from numerate.modeling.word_sizes import MAX_WORDS, WordSizes, quantiles_with_sizes, word_of
 
 TEXTS = [
     "It fell 300 points.",
@@ -36,14 +38,16 @@ def test_densities_are_those_of_the_counts_by_hand() -> None:
     assert set(sizes.counts) == {"", "points", "sides"}  # a word that stands once is none
     assert sizes.counts["points"] == {"12": 2.0, "n11": 1.0} and sum(sizes.counts[""].values()) == 6
     width, cells = math.log(10) / 5, 2 * 5 * 24
-    general = (2 + 10 / cells) / (6 + 10)
-    expected = math.log((2 + 10 * general) / (3 + 10) / width)
+    general = (2 / 2 + 10 / cells) / (6 + 10)  # a half of each count is spread over the bins beside it
+    expected = math.log((2 / 2 + 10 * general) / (3 + 10) / width)
     assert sizes.log_sizes(["points"], np.array([300.0]))[0] == pytest.approx(expected)
-    general = (1 + 10 / cells) / (5 + 10)
-    expected = math.log((1 + 10 * general) / (2 + 10) / width)
+    general = (1 / 2 + 10 / cells) / (5 + 10)
+    expected = math.log((1 / 2 + 10 * general) / (2 + 10) / width)
     assert sizes.log_sizes(["points"], np.array([300.0]), left_out=1.0)[0] == pytest.approx(expected)
-    unknown = math.log((2 + 10 / cells) / (6 + 10) / width)
+    unknown = math.log((2 / 2 + 10 / cells) / (6 + 10) / width)
     assert sizes.log_sizes(["unheard"], np.array([300.0]))[0] == pytest.approx(unknown)
+    beside = math.log((2 / 4 + 10 * (2 / 4 + 10 / cells) / (6 + 10)) / (3 + 10) / width)
+    assert sizes.log_sizes(["points"], np.array([450.0]))[0] == pytest.approx(beside)
 
 
 def test_densities_integrate_to_one() -> None:
@@ -52,6 +56,10 @@ def test_densities_integrate_to_one() -> None:
     for word in ("points", "", "unheard"):
         density = np.exp(sizes.log_sizes([word] * 240, np.concatenate([middles, -middles])))
         assert (density * math.log(10) / 5).sum() == pytest.approx(1, abs=1e-9)
+        edges = 10.0 ** (np.arange(-40, 80) / 5)
+        below = np.cumsum(np.exp(sizes.log_sizes([word] * 240, np.concatenate([-middles[::-1], middles]))))
+        expected = np.concatenate([[0.0], below * math.log(10) / 5])[120:-1]
+        assert sizes.below([word], edges[None])[0] == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize("offset", [-6.0, 0.0, 6.0])
@@ -100,7 +108,20 @@ def test_a_calibration_to_foreign_texts_learns_their_sizes() -> None:
         evidence.append(scores[1] - scores[0])
     assert model.calibration is not None and model.calibration.sizes is not None
     assert model.calibration.sizes.share > 0.5 and evidence[1] > evidence[0] + 5
+    # The interval and what was probably meant know the sizes, too.
+    judged = judgements(model, texts)[1]
+    assert judged.interval[1] > 20_000 and judged.slips[0][0].written == 27_800
     again = NumberCalibration.from_dict(model.calibration.to_dict())
     assert again == model.calibration
     p = again.p_values("odds", ["plain", "plain"], scores)
     assert p[0] > 0.05 >= p[1]
+
+
+def test_quantiles_are_those_of_the_mixture() -> None:
+    model, texts = judging_model(), ["The tower is 30 metres tall.", "The index closed at 27,813 points."]
+    (hidden,) = hidden_numbers(model, texts)
+    sizes = dataclasses.replace(sizes_of(TEXTS), share=0.4)
+    p, scales = [0.5, 0.05, 0.95], np.array([1.0, 1e-3])
+    found = quantiles_with_sizes(hidden.numbers, sizes, ["points", "unheard"], scales, p)
+    ours = hidden.numbers.cdf(torch.from_numpy(found / scales[:, None])).double().numpy()
+    assert 0.6 * ours + 0.4 * sizes.below(["points", "unheard"], found) == pytest.approx(np.array([p] * 2), abs=1e-6)

@@ -35,6 +35,7 @@ from numerate.modeling.plausibility import (
     tail_of,
 )
 from numerate.modeling.slip_odds import slip_odds
+from numerate.modeling.word_sizes import quantiles_with_sizes
 from numerate.numerals.slips import SLIPS
 from numerate.numerals.style import render
 
@@ -59,6 +60,8 @@ _PRIOR = 0.02
 _MOST = 0.99
 _SENSIBLE, _SENSIBLE_BITS = 0.1, 4.0
 """A reading is named only if this share of right numbers is more surprising, or up to these bits if uncalibrated."""
+_SAID = (0.5, 0.05, 0.95)
+"""Quantiles that are told: median and 90 % interval."""
 _SHOWN, _BINS = (0.005, 0.995), 32
 """Quantiles between which a density is drawn, and its bins."""
 _FACTORS = {2: SLIPS["hundred"], 3: SLIPS["thousands"], 6: "a factor of a million", 9: "a factor of a billion"}
@@ -276,6 +279,8 @@ def _judged(
     p = tails if calibration is None else calibration.p_values(measure, kinds, scores[measure])
     odds = scores.get("odds", np.full(len(hidden), math.nan))
     least = math.log2(ratio)
+    if calibration is not None and calibration.sizes is not None:
+        gains = _gains_with_sizes(hidden, readings, gains, calibration.sizes)
     plain = _explained(hidden, kinds, p <= explain, calibration)
     found = []
     for at, numeral in enumerate(hidden.numerals):
@@ -319,11 +324,29 @@ def _explained(
     if rows:
         at = torch.tensor(rows, device=hidden.numbers.device)
         some = hidden.numbers[at]
-        logs = signed_log(some.quantile([[0.5, 0.05, 0.95]] * len(rows)), UNIT).cpu().numpy()
+        scales = _written_scales(hidden, rows)
+        if calibration is not None and calibration.sizes is not None:
+            words = [hidden.words[row] for row in rows]
+            found[rows] = quantiles_with_sizes(some, calibration.sizes, words, scales, _SAID)
+            return found
+        logs = signed_log(some.quantile([list(_SAID)] * len(rows)), UNIT).cpu().numpy()
         if calibration is not None:
             names = [kinds[row] for row in rows]
-            logs[:, 1:] = calibration.stretched(names, (0.05, 0.95), logs[:, 1:], logs[:, 0])
-        found[rows] = from_signed_log(torch.from_numpy(logs), UNIT).numpy() * _written_scales(hidden, rows)[:, None]
+            logs[:, 1:] = calibration.stretched(names, _SAID[1:], logs[:, 1:], logs[:, 0])
+        found[rows] = from_signed_log(torch.from_numpy(logs), UNIT).numpy() * scales[:, None]
+    return found
+
+
+def _gains_with_sizes(
+    hidden: HiddenNumbers, readings: Sequence[Sequence[SlipReading]], gains: Sequence[np.ndarray], sizes: WordSizes
+) -> list[np.ndarray]:
+    """Gains of the readings, in bits, with what the sizes by word say of them and of what stands there."""
+    found = []
+    for numeral, word, each, gain in zip(hidden.numerals, hidden.words, readings, gains, strict=True):
+        values = np.array([numeral.written, *(one.written for one in each)])
+        bits = sizes.bits([word] * len(values), values)
+        same = np.array([one.unit is None for one in each], dtype=bool)  # another unit has other sizes
+        found.append(gain + np.where(same, bits[0] - bits[1:], 0.0))
     return found
 
 

@@ -15,15 +15,17 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+import torch
 
 from numerate.config import Config, ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from numerate.heads.base import NumberDistribution
     from numerate.numerals.numeral import Numeral
 
-__all__ = ["WordSizes", "word_of"]
+__all__ = ["WordSizes", "quantiles_with_sizes", "word_of"]
 
 MAX_WORDS, MAX_LETTERS = 2000, 40
 _BINS, _LOWEST, _HIGHEST = 5, -8, 16
@@ -35,6 +37,7 @@ _TRUST = 10.0
 _CAUTION = 10.0
 """Numbers that speak for the model alone, before any is seen."""
 _MOST, _ROUNDS = 0.8, 60
+_HALVINGS = 50
 _TAIL = re.compile(r".*\d", re.DOTALL)
 _NEXT = re.compile(r"[\s-]*([^\W\d_]+)")
 _BEFORE = re.compile(r"([^\W\d_]+)\W*$")
@@ -117,15 +120,30 @@ class WordSizes(Config):
             values: (N,) the numbers as they are written.
             left_out: 1 for numbers that were counted themselves, and must not vouch for themselves.
         """
-        every, total = self.counts.get("", {}), self._totals.get("", 0.0)
-        shares = np.empty(len(values))
-        for at, (word, value) in enumerate(zip(words, values.tolist(), strict=True)):
-            key = _key(value) if value and math.isfinite(value) else "none"
-            general = (max(every.get(key, 0.0) - left_out, 0) + _TRUST / _CELLS) / (max(total - left_out, 0) + _TRUST)
-            own = self.counts.get(word, {}) if word else {}
-            count, size = max(own.get(key, 0.0) - left_out, 0), max(self._totals.get(word, 0.0) - left_out, 0)
-            shares[at] = (count + _TRUST * general) / (size + _TRUST) if own else general
+        bins = _bins(values)
+        shares = np.array([
+            self._shares(word, left_out if at >= 0 else 0.0, at)[at] if at >= 0 else _TRUST / _CELLS
+            for word, at in zip(words, bins.tolist(), strict=True)
+        ])  # fmt: skip
         return np.log(shares / _WIDTH)
+
+    def below(self, words: Sequence[str], values: np.ndarray) -> np.ndarray:
+        """Probabilities (N, K) that a number with each of N words is at most each of its (N, K) values."""
+        found = np.empty(values.shape)
+        for row, word in enumerate(words):
+            whole = np.concatenate([[0.0], np.cumsum(self._shares(word))])
+            found[row] = np.interp(_places(values[row]), np.arange(_CELLS + 1), whole)
+        return found
+
+    def _shares(self, word: str, left_out: float = 0.0, at: int = 0) -> np.ndarray:
+        """Shares of the bins for a word, from the lowest numbers to the highest; one number of bin `at` is left out."""
+        one = left_out * self._spread(at)
+        every = self._tables[""] if "" in self._tables else np.zeros(_CELLS)
+        general = (np.maximum(every - one, 0) + _TRUST / _CELLS) / (max(every.sum() - left_out, 0) + _TRUST)
+        own = self._tables.get(word) if word else None
+        if own is None:
+            return general
+        return (np.maximum(own - one, 0) + _TRUST * general) / (max(own.sum() - left_out, 0) + _TRUST)
 
     def bits(self, words: Sequence[str], values: np.ndarray, *, counted: bool = False) -> np.ndarray:
         """Surprise in bits (N,), times `weight`; the arguments are those of `log_sizes`."""
@@ -134,8 +152,48 @@ class WordSizes(Config):
         return -self.weight * self.log_sizes(words, values, float(counted)) / math.log(2)
 
     @functools.cached_property
-    def _totals(self) -> dict[str, float]:
-        return {word: sum(table.values()) for word, table in self.counts.items()}
+    def _tables(self) -> dict[str, np.ndarray]:
+        """Numbers by bin (`_CELLS`,) for each word, a half of each spread over the bins beside it."""
+        tables = {}
+        for word, counts in self.counts.items():
+            tables[word] = np.zeros(_CELLS)
+            for key, count in counts.items():
+                tables[word] += count * self._spread(_cell(key.startswith("n"), _parsed(key) or 0))
+        return tables
+
+    @staticmethod
+    @functools.cache
+    def _spread(at: int) -> np.ndarray:
+        """One number of a bin: a half there, the rest in the bins beside it of the same sign."""
+        found = np.zeros(_CELLS)
+        for place, share in ((at - 1, 0.25), (at, 0.5), (at + 1, 0.25)):
+            inside = 0 <= place < _CELLS and (place < _CELLS // 2) == (at < _CELLS // 2)
+            found[place if inside else at] += share
+        return found
+
+
+def quantiles_with_sizes(
+    numbers: NumberDistribution, sizes: WordSizes, words: Sequence[str], scales: np.ndarray, p: Sequence[float]
+) -> np.ndarray:
+    """Quantiles (N, P) of what a model and the sizes by word expect together, as a mixture with the sizes' share.
+
+    Args:
+        numbers: N distributions of the model.
+        sizes: The sizes by word.
+        words: (N,) words of the numbers.
+        scales: (N,) what turns a number of the model into one as it is written.
+        p: The P probabilities.
+    """
+    low, high = (np.full((len(words), len(p)), sign * math.asinh(10.0**_HIGHEST)) for sign in (-1, 1))
+    wanted = np.asarray(p)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        values = np.sinh(middle)
+        asked = torch.from_numpy(values / scales[:, None]).to(numbers.device)
+        below = (1 - sizes.share) * numbers.cdf(asked).detach().double().cpu().numpy()
+        below += sizes.share * sizes.below(words, values)
+        low, high = np.where(below < wanted, middle, low), np.where(below < wanted, high, middle)
+    return np.sinh((low + high) / 2)
 
 
 def word_of(numeral: Numeral, text: str) -> str:
@@ -159,6 +217,26 @@ def word_of(numeral: Numeral, text: str) -> str:
 def _key(value: float) -> str:
     place = math.floor(math.log10(abs(value)) * _BINS + 1e-9)
     return f"{'n' if value < 0 else ''}{min(max(place, _BINS * _LOWEST), _BINS * _HIGHEST - 1)}"
+
+
+def _cell(negative: bool, place: int) -> int:
+    """Index of a bin among all, from the lowest numbers to the highest."""
+    size = min(max(place, _BINS * _LOWEST), _BINS * _HIGHEST - 1) - _BINS * _LOWEST
+    return _CELLS // 2 - 1 - size if negative else _CELLS // 2 + size
+
+
+def _places(values: np.ndarray) -> np.ndarray:
+    """Where values lie on the scale of bins, from 0 to `_CELLS`; zero lies in the middle."""
+    sizes = np.log10(np.maximum(np.abs(values), 10.0**_LOWEST)) * _BINS - _BINS * _LOWEST
+    return np.clip(_CELLS / 2 + np.sign(values) * sizes, 0, _CELLS)
+
+
+def _bins(values: np.ndarray) -> np.ndarray:
+    """Indices of the bins of values; -1 for zeros and what is not finite."""
+    usable = np.isfinite(values) & (values != 0)
+    found = [_cell(value < 0, int(_key(value).removeprefix("n"))) if use else -1
+             for value, use in zip(values.tolist(), usable.tolist(), strict=True)]  # fmt: skip
+    return np.array(found, dtype=int)
 
 
 def _parsed(key: str) -> int | None:
