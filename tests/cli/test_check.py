@@ -41,6 +41,13 @@ def test_exit_codes(file: Path, tmp_path: Path) -> None:
     assert code == 0 and said.endswith("empty.csv': empty file, nothing to check\n")
 
 
+def test_no_model_is_loaded_for_files_that_are_missing(file: Path, tmp_path: Path) -> None:
+    code, _, said = run(tmp_path / "missing.txt", "--model", "no-such-model")
+    assert code == 2 and said.endswith("missing.txt': no such file or directory\n") and len(said.splitlines()) == 1
+    code, _, said = run(tmp_path / "missing.txt", file, "--model", "no-such-model")
+    assert code == 2 and "no-such-model" in said
+
+
 def test_reports(file: Path, tmp_path: Path) -> None:
     page, log = tmp_path / "new" / "report.html", tmp_path / "report.sarif"
     code, shown, _ = run(file, "--html", page, "--sarif", log)

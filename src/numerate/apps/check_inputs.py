@@ -12,7 +12,7 @@ from numerate.training.engines.places import PlaceError, files_below, is_folder,
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["files_of"]
+__all__ = ["files_of", "may_be_read"]
 
 _LEFT_OUT = frozenset(("node_modules", "__pycache__", "venv"))
 """Folders of programs; hidden ones are left out, too."""
@@ -49,6 +49,16 @@ def files_of(paths: Iterable[str], without: Iterable[str | None] = ()) -> tuple[
             else:
                 others.append(_plain(file))
     return list(found), others
+
+
+def may_be_read(path: str) -> bool:
+    """Whether a path is standard input, an address, or exists.
+
+    Example:
+        >>> may_be_read("-"), may_be_read("no/such/report.md")
+        (True, False)
+    """
+    return path == "-" or is_remote(path) or Path(path).exists()
 
 
 def _below(folder: str) -> Iterator[str]:
