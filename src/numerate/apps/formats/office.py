@@ -61,6 +61,8 @@ def archive_of(source: Source, what: str) -> io.BytesIO | Problem:
 def read_xlsx(source: Source) -> Iterator[Document | Problem]:
     """Each sheet as a table: the first row that is no title names the columns; formulas count by their stored value.
 
+    Titles above it are texts.
+
     Raises:
         ExtraMissingError: openpyxl is not installed.
     """
@@ -126,6 +128,10 @@ def _sheet(source: Source, sheet: Any) -> Iterator[Document | Problem]:
     skipped = title_rows([cells for _, cells in first])
     title = " ".join(cell for _, cells in first[:skipped] for cell in cells if cell)
     caption = f"{sheet.title}: {title[:200]}" if title else sheet.title
+    for number, cells in first[:skipped]:
+        text = " ".join(filter(None, cells))
+        if any(map(str.isdecimal, text)):
+            yield Document(kind="text", source=source.name, text=text, lines=[number], caption=sheet.title)
     header: list[str] = []
     kept: list[list[str]] = []
     numbers: list[int] = []
