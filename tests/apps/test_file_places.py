@@ -8,6 +8,7 @@ import pytest
 
 from numerate.apps.check import check
 from numerate.apps.check_reports import place_of
+from numerate.apps.formats.cell_formats import shown_number
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,3 +50,38 @@ def test_titles_above_the_header_of_a_sheet(tmp_path: Path) -> None:
     first, second = check(file, model=False)
     assert (first.written, first.line, place_of(first)) == ("27 mi", 1, f"{file}:1 'Lakes'")
     assert (second.written, second.table) == ("28", "Staff")
+
+
+@pytest.mark.parametrize(
+    ("value", "number_format", "shown"),
+    [
+        (72.3, "[$€-407] #,##0.00", "72.30"),
+        (72.3, '#,##0.0 "kg"', "72.3"),
+        (72.3, '"Q1 0" 0', "72"),
+        (72.34, "0.0#", "72.34"),
+        (72.0, "0.0#", "72.0"),
+        (72.0, "#.##", "72"),
+        (0.0525, "0.00%", "5.25%"),
+        (-5.5, "#,##0.00;[Red](#,##0.00)", "-5.50"),
+        (1234567.0, "#,##0,", "1234567"),
+        (1234567.0, "0.00E+00", "1234567"),
+        (2.5, "# ?/?", "2.5"),
+        (2.5, "General", "2.5"),
+        (2.5, "@", "2.5"),
+        (2.5, None, "2.5"),
+        (12.0, "00000", "12"),
+    ],
+)
+def test_numbers_of_cells_have_the_decimals_that_are_shown(value: float, number_format: str, shown: str) -> None:
+    assert shown_number(value, number_format) == shown
+
+
+def test_a_currency_of_a_format_has_no_decimals(tmp_path: Path) -> None:
+    file = tmp_path / "a.xlsx"
+    rows = [[2, 3.5, 7.0], [5, 1.25, 6.25], [4, 2.2, 8.8], [3, 9.1, 72.3], [8, 1.1, 8.8]]
+    openpyxl = pytest.importorskip("openpyxl")
+    whole = openpyxl.load_workbook(book(file, {"a": [["count", "price", "amount"], *rows]}))
+    for cells in whole["a"].iter_rows(min_row=2):
+        cells[2].number_format = "[$€-407] #,##0.00"
+    whole.save(file)
+    assert [each[:3] for each in found_in(file)] == [("72.30", "27.30", 5)]

@@ -10,6 +10,7 @@ import zipfile
 from typing import TYPE_CHECKING, Any
 
 from numerate.apps.documents import Document, Problem
+from numerate.apps.formats.cell_formats import shown_number
 from numerate.apps.formats.table_shape import LEADING, column_names, title_rows
 from numerate.errors import NumerateError
 
@@ -25,7 +26,6 @@ MAX_ARCHIVE = 1 << 30
 """Bytes of a file; larger ones are refused."""
 MAX_UNPACKED = 4 << 30
 """Bytes of its parts together: a small archive can stand for any number of them."""
-_DECIMALS = re.compile(r"0(?:\.(0+))?(%)?")
 _NO_VALUE = re.compile(rb"<f\b[^>]*(?:/>|>[^<]*</f>)(?:\s*<v>\s*</v>|\s*<v\s*/>)?\s*</c>")
 _ERRORS = frozenset(("#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!", "#SPILL!", "#CALC!"))
 
@@ -181,8 +181,4 @@ def _cell(cell: Any) -> str:
         return value.strftime("%H:%M")
     if not isinstance(value, int | float):
         return str(value).strip()
-    shown = _DECIMALS.search(cell.number_format or "")
-    if shown is not None and cell.number_format not in ("General", "@"):
-        size, decimals = (100 * value if shown[2] else value), len(shown[1] or "")
-        return f"{size:.{decimals}f}{'%' if shown[2] else ''}"
-    return f"{value:.15g}"
+    return shown_number(value, cell.number_format)
