@@ -85,3 +85,16 @@ def test_a_currency_of_a_format_has_no_decimals(tmp_path: Path) -> None:
         cells[2].number_format = "[$€-407] #,##0.00"
     whole.save(file)
     assert [each[:3] for each in found_in(file)] == [("72.30", "27.30", 5)]
+
+
+def test_captions_of_tables_are_texts_and_years_above_a_column_no_values(tmp_path: Path) -> None:
+    file = tmp_path / "a.html"
+    file.write_text(
+        "<p>Trees.</p>\n<table><caption>The wood is\n  28 km (27&nbsp;mi) long</caption>\n"
+        "<tr><th rowspan=2>Kind<th colspan=2>Year</tr><tr><th>2022<th>2023</tr>\n"
+        "<tr><td>oak<td>10<td>20</tr>\n<tr><td>elm<td>30<td>40</tr>\n<tr><td>ash<td>5<td>6</tr>\n"
+        "<tr><td>Total<td>45<td>69</tr></table><p>All.</p>"
+    )
+    assert found_in(file) == [("27\u00a0mi", "17\u00a0mi", 3, 10), ("69", "66", 8, None)]
+    total = next(each for each in check(file, model=False) if each.cell is not None)
+    assert (total.key, total.table) == ("Year 2023", "The wood is 28 km (27 mi) long")
