@@ -128,6 +128,13 @@ class Document:
             return self.lines[index], first + len(inside)
         return self.lines[index] + inside.count("\n"), len(inside) - inside.rfind("\n")
 
+    def forget_table(self) -> None:
+        """Drops the numbers of its cells that checkers share, some 10 MB a piece: they refer to the document.
+
+        Left to the garbage collector, the pieces of a large file would add up.
+        """
+        self.__dict__.pop("_number_table", None)
+
     def row_line(self, row: int) -> int | None:
         """Line in the file of a row, counted in the whole table."""
         index = row - self.first_row
