@@ -151,7 +151,8 @@ class PlausibilityChecker:
     """Checks each number against what its sentence or row makes of it.
 
     A doubt yields to the document: a cell that is usual in its column is not reported, nor a number that a total, a
-    relation of columns or a rule of the sentence confirms. Codes, ordinals and a minus that was meant are not doubted.
+    relation of columns or a rule of the sentence confirms, nor one whose correction would contradict its sentence.
+    Codes, ordinals and a minus that was meant are not doubted.
 
     Args:
         model: A masked model with a trained number head, such as `numerate-mini`.
@@ -223,7 +224,13 @@ class PlausibilityChecker:
         if may_be_negative and is_meant_sign(numeral, slips, each.interval):
             return True
         if finding.cell is None:
-            return self._confirmation.holds(unit.text, numeral)
+            if self._confirmation.holds(unit.text, numeral):
+                return True
+            start = numeral.start
+            size = len(finding.written)  # a correction of the unit replaces the unit, too
+            return finding.meant is not None and self._confirmation.refutes(
+                unit.text, start, start + size, finding.meant
+            )
         mates = mates_of(document, unit, numeral)
         if mates is not None and is_usual(numeral, mates):
             return True
