@@ -83,7 +83,7 @@ def check(
     if as_json and sarif == "-":
         raise BadInput("--json and --sarif - both write to standard output: give --sarif the name of a file")
     from numerate.apps.check import CheckOptions, check_ignored
-    from numerate.apps.check_inputs import files_of, may_be_read
+    from numerate.apps.check_inputs import check_outputs, files_of, may_be_read
     from numerate.apps.check_processes import check_files
     from numerate.apps.formats.opening import check_format
 
@@ -97,6 +97,7 @@ def check(
         raise BadInput(
             f"no file to check in {files[0]!r}: name files, or a folder that has files of a format that is read"
         )
+    check_outputs(paths, html=html, sarif=sarif, resume=resume)
     if others:
         named = ", ".join(map(repr, others[:NAMED])) + (", ..." if len(others) > NAMED else "")
         many = f"{len(others)} file{'s' * (len(others) > 1)}"
