@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import io
 import json
 import sys
+import weakref
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -95,6 +97,28 @@ def test_large_tables_come_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyP
         (50, 0, False), (50, 50, False), (50, 100, False), (25, 150, True),
     ]  # fmt: skip
     assert [(each.cell, each.line) for each in check(file)] == [((160, 3), 162)]
+
+
+def test_pieces_are_freed_without_the_garbage_collector(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text("a,b\n" + "".join(f"{i % 97},{i % 89}\n" for i in range(1_000)))
+    monkeypatch.setattr(delimited, "ROWS", 100)
+    alive: list[weakref.ref[Document]] = []
+    whole = delimited._document
+
+    def made(*given: Any, **options: Any) -> Document:
+        document = whole(*given, **options)
+        alive.append(weakref.ref(document))
+        return document
+
+    monkeypatch.setattr(delimited, "_document", made)
+    gc.disable()
+    try:
+        check_file(str(file), CheckOptions(false_alarms=0.01))
+        left = sum(each() is not None for each in alive)
+    finally:
+        gc.enable()
+    assert (len(alive), left) == (20, 0), "read twice"
 
 
 def test_json_and_json_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

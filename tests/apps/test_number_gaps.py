@@ -12,6 +12,7 @@ import torch
 
 import numerate
 from numerate.apps.number_gaps import number_gaps
+from numerate.errors import BadInput
 from numerate.heads.arguments import NumberContext
 from numerate.heads.scalar import NormalDistribution
 from numerate.numerals.style import Style
@@ -79,3 +80,18 @@ def test_quantiles_agree_with_samples() -> None:
         for p in (0.05, 0.25, 0.5, 0.75, 0.95):
             below = float((samples <= distribution.quantile(p)).double().mean())
             assert below == pytest.approx(p, abs=4 * (p * (1 - p) / 20_000) ** 0.5), (text, p)
+
+
+def test_minutes_have_two_digits() -> None:
+    (minutes,) = texts_of("It opens at 9:[NUM].")
+    assert all(len(each) == 2 for each in minutes) and any(each.startswith("0") for each in minutes)
+    assert any(len(each) == 1 for each in texts_of("The train leaves at [NUM]:30.")[0])
+
+
+def test_long_texts_are_cut_without_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    text = "The [MASK] weighs [NUM] kg. " + "And more is said of it. " * 200
+    (found,) = numerate.fill(text, mini())
+    assert found["words"] and len(found["gaps"]) == 2
+    with pytest.raises(BadInput, match=r"the \[NUM\] of text 0 is not among its first \d+ tokens: shorten the text"):
+        numerate.fill("Much is said of it. " * 200 + "It weighs [NUM] kg.", mini())
+    assert "indexing errors" not in caplog.text

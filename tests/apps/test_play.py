@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,16 +15,15 @@ from judging_models import judging_model
 from numerate.apps import play_parts
 from numerate.apps.fill import load_model
 from numerate.apps.play import build_page, play
-from numerate.apps.play_models import ModelProcesses, ModelsHere
+from numerate.apps.play_answers import PageDesk
+from numerate.apps.play_models import MOST_TOGETHER, ModelProcesses, ModelsHere
 from numerate.apps.play_parts import (
     checked_html,
-    densities_html,
     marked_html,
     moved_text,
     number_names,
     result_text,
     safely,
-    words_html,
 )
 from numerate.errors import BadInput
 
@@ -32,11 +33,15 @@ if TYPE_CHECKING:
 SCRIPT = "<script>alert(5)</script> of 45 kg & <b>7</b>"
 
 
+def here(names: list[str]) -> ModelsHere:
+    return ModelsHere([judging_model()] * len(names), names)
+
+
 def test_markup_is_shown_as_text() -> None:
     shown = marked_html(SCRIPT)
     assert "<script" not in shown and "<b>" not in shown and "&lt;script&gt;" in shown
     assert shown.count("<mark") == 3 and 'title="45 kg, quantity"' in shown
-    said = safely(lambda text: densities_html(text, [judging_model()], ["<i>"]))(f"[NUM] {SCRIPT}")
+    said = safely(lambda text: here(["<i>"])("densities", text))(f"[NUM] {SCRIPT}")
     assert "<script" not in said and "<i>" not in said and "<svg" in said
 
 
@@ -50,13 +55,13 @@ def test_a_number_moves_by_powers_of_ten_in_its_style() -> None:
     ):  # fmt: skip
         assert moved_text(text_of, "1", factor) == expected
     assert moved_text(text, "9: 3", 1) == moved_text(text, None, 0) == text
-    shown = words_html("The [MASK] is 300 metres tall.", "1: 300", 1, [judging_model()] * 2, ["one", "two"])
+    shown = here(["one", "two"])("words", "The [MASK] is 300 metres tall.", "1: 300", 1)
     assert shown.count("<table>") == 2 and ">3000</mark>" in shown
 
 
 def test_input_has_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for refused in (
-        safely(lambda: densities_html("[NUM]" + "x" * 3000, [], [])),
+        safely(lambda: here(["one"])("densities", "[NUM]" + "x" * 3000)),
         safely(lambda: moved_text("5" * 3000, None, 1)),
         safely(lambda: checked_html("1 " * 5_000_000, None, None)),
     ):
@@ -87,18 +92,50 @@ def test_a_model_serves_one_request_at_a_time() -> None:
     """Two passes of one `NumberModel` at once mix their state: a third of 1,000 requests of 50 users failed."""
     inside, most = [], []
 
-    def pass_of_a_model(number: str) -> str:
+    def pass_of_a_model(asked: list[tuple[str, tuple[str]]]) -> list[str]:
+        ((_, (number,)),) = asked
         inside.append(number)
         most.append(len(inside))
         time.sleep(0.005)
         inside.remove(number)
-        return number
+        return [number]
 
-    models = ModelsHere([judging_model()], ["one"])
-    models._answers = {"words": pass_of_a_model, "densities": pass_of_a_model}  # both share the models
+    models = here(["one"])
+    models._desk.answer = pass_of_a_model  # type: ignore[assignment]
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda k: models(("words", "densities")[k % 2], str(k)), range(16)))
     assert answers == [str(k) for k in range(16)] and max(most) == 1
+
+
+REQUESTS = [
+    ("words", ("The [MASK] weighs 45 kg.", "1: 45", 1.0)),
+    ("densities", ("The [MASK] is [NUM] metres tall and [NUM] m wide.",)),
+    ("words", ("Nothing to fill, 5 kg.", None, 1.0)),
+    ("densities", ("No gap.",)),
+    ("checked", ("The lake is 28 km (27 mi) long. It has 12 men and 15 women, 28 people in all.", None)),
+    ("checked", ("a,b,sum\n11,22,33\n14,25,39\n31,13,44\n17,18,36\n", None)),
+    ("checked", ("  ", None)),
+    ("densities", ("It weighs [NUM] kg.",)),
+]
+
+
+def test_requests_that_are_answered_together_are_answered_as_alone() -> None:
+    desk = PageDesk([judging_model(), judging_model()], ["one", "two"])
+    asked = [*REQUESTS, ("densities", ("[NUM]" * 100,)), ("words", ("[MASK] " + "x" * 3000, None, 0.0))]
+    together = desk.answer(asked)
+    assert [str(each) for each in together] == [str(desk.answer([each])[0]) for each in asked]
+    assert [type(each) for each in together] == [str] * len(REQUESTS) + [BadInput] * 2
+    assert "17 mi" in together[4] and "sum" in together[5] and "looks wrong" not in together[4]
+
+
+def test_long_requests_keep_nobody_waiting() -> None:
+    processes = ModelProcesses.__new__(ModelProcesses)
+    processes._changed, processes._closing = threading.Condition(), False
+    long = ("checked", ("5 kg. " * 1000, None)), Future[str]()
+    short = [(each, Future[str]()) for each in REQUESTS]
+    processes._waiting = deque([*short[:3], long, *short[3:], *short, *short])
+    taken = [processes._taken() for _ in range(4)]
+    assert [len(each) for each in taken] == [3, 1, MOST_TOGETHER, 5] and taken[1] == [long]
 
 
 @pytest.mark.slow
@@ -115,6 +152,9 @@ def test_models_in_processes_answer_alike_and_come_back(tmp_path: Path) -> None:
         assert processes(*asked) == answer
         with pytest.raises(BadInput, match="at most"):
             processes("densities", "[NUM] " * 3000)
+        with ThreadPoolExecutor(len(REQUESTS)) as pool:
+            shown = list(pool.map(lambda each: processes(each[0], *each[1]), REQUESTS))
+        assert shown == PageDesk([load_model(str(tmp_path / "one"))], ["one"]).answer(REQUESTS)
     finally:
         processes.close()
     with pytest.raises(BadInput, match="nowhere"):

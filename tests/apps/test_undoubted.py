@@ -39,6 +39,7 @@ def findings(text: str, judge: Any = None) -> list[Any]:
         "It listens on port 8080; call 911 from room 417 in scene 2.",
         "The 2nd, 3rd and 101st visitors came, then the 1,000th.",
         "zip: 111 20; phone: 224 123 456",
+        "Appl. No.: 14/812,204; case no. 3/2019-412; form Nr. 17/4",
         "The picture has 1920x1080 or 640 × 480 points.",
     ],
 )

@@ -41,6 +41,23 @@ def test_exit_codes(file: Path, tmp_path: Path) -> None:
     assert code == 0 and said.endswith("empty.csv': empty file, nothing to check\n")
 
 
+def test_no_model_is_loaded_for_files_that_are_missing(file: Path, tmp_path: Path) -> None:
+    code, _, said = run(tmp_path / "missing.txt", "--model", "no-such-model")
+    assert code == 2 and said.endswith("missing.txt': no such file or directory\n") and len(said.splitlines()) == 1
+    code, _, said = run(tmp_path / "missing.txt", file, "--model", "no-such-model")
+    assert code == 2 and "no-such-model" in said
+
+
+@pytest.mark.parametrize("option", ["--html", "--sarif", "--resume"])
+def test_a_checked_file_is_not_overwritten(file: Path, tmp_path: Path, option: str) -> None:
+    for output, said in ((file, "is checked itself"), (tmp_path, "is a folder"), (file / "x", "cannot be written")):
+        code, _, shown = run(file, option, output, "--no-model")
+        assert code == 2 and f"{option} {str(output)!r} {said}" in shown and len(shown.splitlines()) == 1
+    code, _, shown = run(file, "--no-model", "--html", tmp_path / "a", option, tmp_path / "a")
+    assert option == "--html" or (code == 2 and "is written by --html, too" in shown)
+    assert file.read_text() == TEXT
+
+
 def test_reports(file: Path, tmp_path: Path) -> None:
     page, log = tmp_path / "new" / "report.html", tmp_path / "report.sarif"
     code, shown, _ = run(file, "--html", page, "--sarif", log)

@@ -79,7 +79,7 @@ def test_a_field_says_the_split(tmp_path: Path) -> None:
         ("a.jsonl", b'{"text": "x"}\n{"text": \n', r"a\.jsonl:2: not JSON"),
         ("a.jsonl", b"[1]\n", r"a\.jsonl:1: field 'text' is missing; it has no fields"),
         ("a.json", b'[{"text": "x"},\n {"text": }]', r"a\.json:2: not JSON"),
-        ("a.json", b'[{"text": "x"}, {"t": 1}]', r"a\.json, entry 1: field 'text' is missing; it has 't'"),
+        ("a.json", b'[{"text": "x"}, {"t": 1}]', r"a\.json, entry 2: field 'text' is missing; it has 't'"),
         ("a.txt", b"fine\n\xff\n", r"a\.txt:2: byte 0xff at offset 0 is not UTF-8"),
         ("a.csv", b"id,text\n1,a\n2\n", r"a\.csv:3: 1 fields, but the first line names 2"),
         ("a.csv", b"id,text\n1,a,b\n", r"a\.csv:2: 3 fields, but the first line names 2"),
@@ -142,7 +142,7 @@ def test_hub_data_sets_by_name_and_split(monkeypatch: pytest.MonkeyPatch) -> Non
     assert asked == [("owner/name", "small", True)], "streamed, not loaded"
     with pytest.raises(SourceError, match="has no split 'test': known: train, validation"):
         list(Texts(("owner/name",), "comment", split=(None, "test")))
-    with pytest.raises(SourceError, match="owner/name, train row 0: field 'text' is missing; it has 'comment'"):
+    with pytest.raises(SourceError, match="owner/name, train row 1: field 'text' is missing; it has 'comment'"):
         list(Texts(("owner/name",)))
     with pytest.raises(SourceError, match="no such file or Hub data set: no such set"):
         list(Texts(("owner/other",)))
@@ -155,7 +155,7 @@ def test_parquet(tmp_path: Path) -> None:
     path = str(tmp_path / "a.parquet")
     parquet.write_table(arrow.table({"text": TEXTS, "id": [1, 2, 3]}), path)
     assert list(Texts((path,))) == TEXTS
-    with pytest.raises(SourceError, match="row 0: field 'body' is missing; it has 'text', 'id'"):
+    with pytest.raises(SourceError, match="row 1: field 'body' is missing; it has 'text', 'id'"):
         list(Texts((path,), "body"))
     (tmp_path / "a.parquet").write_bytes(b"PAR1 torn")
     with pytest.raises(SourceError, match="not Parquet"):

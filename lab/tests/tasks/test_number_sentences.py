@@ -95,7 +95,7 @@ def test_errors_name_file_line_and_field(tmp_path: Path) -> None:
     for field in ("offset", "length"):
         other = tmp_path / "train.json"
         other.write_text(json.dumps([{key: value for key, value in ROWS[0].items() if key != field}]), "utf-8")
-        with pytest.raises(SourceError, match=rf"train.json, entry 0: field '{field}' is missing; it has 'id'"):
+        with pytest.raises(SourceError, match=rf"train.json, entry 1: field '{field}' is missing; it has 'id'"):
             list(read_number_sentences(other, drawn_split(ROWS[0]["comment"])))
 
 

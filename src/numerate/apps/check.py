@@ -142,6 +142,7 @@ def placed_findings(
             marks = marks_at(placed, document)
             if marks is None or (marks and finding.rule not in marks):
                 found.append(replace(placed, piece=piece) if piece else placed)
+    document.forget_table()
     return found
 
 

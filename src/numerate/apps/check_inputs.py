@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from numerate.apps.formats.opening import suffix_format
+from numerate.errors import BadInput
+from numerate.files import check_writable
 from numerate.training.engines.places import PlaceError, files_below, is_folder, is_remote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["files_of"]
+__all__ = ["check_outputs", "files_of", "may_be_read"]
 
 _LEFT_OUT = frozenset(("node_modules", "__pycache__", "venv"))
 """Folders of programs; hidden ones are left out, too."""
@@ -49,6 +51,41 @@ def files_of(paths: Iterable[str], without: Iterable[str | None] = ()) -> tuple[
             else:
                 others.append(_plain(file))
     return list(found), others
+
+
+def may_be_read(path: str) -> bool:
+    """Whether a path is standard input, an address, or exists.
+
+    Example:
+        >>> may_be_read("-"), may_be_read("no/such/report.md")
+        (True, False)
+    """
+    return path == "-" or is_remote(path) or Path(path).exists()
+
+
+def check_outputs(paths: Iterable[str], **outputs: str | None) -> None:
+    """Checks before the work that the files which are written are no folders and none of those that are checked.
+
+    Args:
+        paths: The files that are checked.
+        **outputs: The files that are written, by their options; `-` is standard output.
+
+    Raises:
+        BadInput: An output is a folder, a file that is checked, another output, or cannot be written.
+    """
+    taken = {Path(path).resolve(): "is checked itself" for path in paths if may_be_read(path) and not is_remote(path)}
+    for name, output in outputs.items():
+        if output is None or output == "-":
+            continue
+        place = Path(output).resolve()
+        wrong = "is a folder" if place.is_dir() else taken.get(place)
+        if wrong is not None:
+            raise BadInput(f"--{name} {output!r} {wrong}: name another file")
+        try:
+            check_writable(place.parent)
+        except OSError as error:
+            raise BadInput(f"--{name} {output!r} cannot be written: {error.strerror}; name another file") from None
+        taken[place] = f"is written by --{name}, too"
 
 
 def _below(folder: str) -> Iterator[str]:

@@ -44,7 +44,7 @@ def located(finding: Finding, document: Document) -> Finding:
     passage = document.text[left:right]
     return replace(
         finding, source=document.source, line=line, column=column, passage=passage, marked=(start - left, end - left),
-        end_column=at + 1 if at is not None and last == line else None,
+        table=document.caption, end_column=at + 1 if at is not None and last == line else None,
     )  # fmt: skip
 
 

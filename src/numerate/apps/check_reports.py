@@ -154,6 +154,8 @@ def _result(finding: Finding, index: int, copy: int) -> dict[str, Any]:
         name = f"row {finding.cell[0] + 1}, {finding.key or f'column {finding.cell[1] + 1}'}"
         whole = f"{finding.table}: {name}" if finding.table else name
         location["logicalLocations"] = [{"name": name, "fullyQualifiedName": whole, "kind": "element"}]
+    elif finding.table:
+        location["logicalLocations"] = [{"name": finding.table, "kind": "element"}]
     meant = f" Probably meant: {finding.meant}." if finding.meant is not None else ""
     return {
         "ruleId": finding.rule,
@@ -172,9 +174,9 @@ def place_of(finding: Finding) -> str:
     place = finding.source or "text"
     if finding.line is not None:
         place += f":{finding.line}" + (f":{finding.column}" if finding.column is not None else "")
+    place += f" {finding.table[:60]!r}" if finding.table else ""
     if finding.cell is not None:
-        table = f" {finding.table[:60]!r}" if finding.table else ""
-        place += f"{table} row {finding.cell[0] + 1}" + (f", {finding.key}" if finding.key else "")
+        place += f" row {finding.cell[0] + 1}" + (f", {finding.key}" if finding.key else "")
     return place
 
 

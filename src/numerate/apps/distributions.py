@@ -141,6 +141,7 @@ class ColumnDistributions:
         for document in documents:
             if document.kind != "text":
                 collected.setdefault(_name(document), _Collector()).add(table_of(document))
+                document.forget_table()
         self._fits |= {name: each.fitted() for name, each in collected.items()}
 
     def check(self, document: Document) -> list[Finding]:

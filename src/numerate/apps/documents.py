@@ -56,7 +56,7 @@ class Document:
         lines: Line in the file of each row (tables, records), or of each anchor (texts); may be empty.
         anchors: Offsets in `text` that begin at the lines of `lines`; ascending. Empty: `text` begins at line 1.
         columns: Character in the line (from 1) of each anchor; empty if each anchor begins a line.
-        caption: Title of a table, or the heading above a text.
+        caption: Title of a table, or the sheet that a text stands in.
         notes: What the file says right above and below a table.
         is_last: Whether no further piece of the same table follows.
         ignored: Lines with a mark `numerate: ignore`, and the rules that it names; an empty set means all.
@@ -127,6 +127,13 @@ class Document:
         if "\n" not in inside:
             return self.lines[index], first + len(inside)
         return self.lines[index] + inside.count("\n"), len(inside) - inside.rfind("\n")
+
+    def forget_table(self) -> None:
+        """Drops the numbers of its cells that checkers share, some 10 MB a piece: they refer to the document.
+
+        Left to the garbage collector, the pieces of a large file would add up.
+        """
+        self.__dict__.pop("_number_table", None)
 
     def row_line(self, row: int) -> int | None:
         """Line in the file of a row, counted in the whole table."""

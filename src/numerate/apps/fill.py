@@ -70,12 +70,14 @@ def check_gaps(text: str) -> tuple[int, int]:
     """The number of `[MASK]` and of `[NUM]` in a text.
 
     Raises:
-        BadInput: It has none, or too many.
+        BadInput: It has none, or too many, or is no text.
 
     Example:
         >>> check_gaps("The [MASK] weighs [NUM] kg, or [NUM] lb.")
         (1, 2)
     """
+    if not isinstance(text, str):
+        raise BadInput(f"fill takes a text, got {type(text).__name__}")
     masks, numbers = text.count(MASK), text.count(NUM)
     if not 0 < masks + numbers <= MOST_GAPS:
         said = f"the text must have a {MASK} or {NUM}, at most {MOST_GAPS} of them"
@@ -241,14 +243,20 @@ def _shares(model: Any, name: str, texts: list[str]) -> Any:
     """Distributions at the masks of all texts: (masks, V) float64, without the tokens that numerate added."""
     import torch
 
-    from numerate.modeling.asking import asked_ids
+    from numerate.modeling.asking import asked_ids, most_tokens
     from numerate.modeling.picked_states import logits_at, picks_states
 
     mask, asks = _mask_of(model, name, 1), any(NUM in text for text in texts)
-    batch = model.processor([text.replace(MASK, mask) for text in texts], padding=True, return_tensors="pt")
-    batch = batch.to(model.device)
+    most = most_tokens(model)
+    cut: dict[str, Any] = {} if most is None else {"truncation": True, "max_length": most}  # as `predict` cuts
+    shown = [text.replace(MASK, mask) for text in texts]
+    batch = model.processor(shown, padding=True, return_tensors="pt", **cut).to(model.device)
     batch["input_ids"] = asked_ids(model, batch)
-    rows, places = (batch["input_ids"] == model.processor.tokenizer.mask_token_id).nonzero(as_tuple=True)
+    is_mask = batch["input_ids"] == model.processor.tokenizer.mask_token_id
+    if len(lost := (is_mask.sum(1).cpu() < torch.tensor([text.count(mask) for text in shown])).nonzero()):
+        where = texts[int(lost[0])][:40]
+        raise BadInput(f"a {MASK} is not among the first {most} tokens that {name} reads: shorten {where!r}...")
+    rows, places = is_mask.nonzero(as_tuple=True)
     try:
         with torch.no_grad():
             if picks_states(model) and not asks and (model.head is None or not model.head.gates):

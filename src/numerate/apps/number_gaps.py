@@ -73,10 +73,13 @@ def number_gaps_of_texts(model: Any, name: str, texts: Sequence[str], top: int =
         logs[:, 1:5] = calibration.stretched(kinds, p[1:5], logs[:, 1:5], logs[:, 0])
     plain = from_signed_log(torch.from_numpy(logs), UNIT).tolist()
     drawn = densities(distributions, [row[5] for row in plain], [row[6] for row in plain])
+    minutes = [is_one for text in texts for is_one in _minutes(text)]
     found = []
     for at, row in enumerate(plain):
+        width = 2 if kinds[at] == "time" and minutes[at] else 0  # 9:05
         numbers = [
-            {"text": each.text, "value": each.value, "probability": float(np.exp(each.log_prob))} for each in best[at]
+            {"text": each.text.zfill(width), "value": each.value, "probability": float(np.exp(each.log_prob))}
+            for each in best[at]
         ]
         found.append({
             "numbers": numbers, "median": row[0], "interval_50": row[1:3], "interval_90": row[3:5], "kind": kinds[at],
@@ -123,6 +126,14 @@ def _context(model: Any, context: NumberContext, kind: str, text: str) -> Number
         prices = [each.decimals for each in alike if each.written and not each.power]
         return context._replace(decimals=2 if prices and min(prices) == max(prices) == 2 else 0)
     return context
+
+
+def _minutes(text: str) -> list[bool]:
+    """Whether each `[NUM]` of a text stands behind a number and a colon."""
+    parts = text.split(NUM)[:-1]
+    return [
+        part.endswith(":") and (part[-2:-1].isdecimal() or (part == ":" and at > 0)) for at, part in enumerate(parts)
+    ]
 
 
 def _kinds(model: Any, text: str, medians: Sequence[float]) -> list[str]:

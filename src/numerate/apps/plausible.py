@@ -6,7 +6,6 @@ mean.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,7 @@ import torch
 
 from numerate.apps.consistency.confirmed import SentenceConfirmation, confirmed_cells
 from numerate.apps.consistency.tables.table_numbers import table_of
-from numerate.apps.findings import Finding
+from numerate.apps.plausible_findings import finding_of
 from numerate.apps.shown_texts import Unit, units_of
 from numerate.apps.table_mates import is_usual, mates_of
 from numerate.apps.undoubted import is_code, is_meant_sign
@@ -36,13 +35,12 @@ from numerate.modeling.plausibility import (
 )
 from numerate.modeling.slip_odds import slip_odds
 from numerate.modeling.word_sizes import quantiles_with_sizes
-from numerate.numerals.slips import SLIPS
-from numerate.numerals.style import render
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numerate.apps.documents import Document
+    from numerate.apps.findings import Finding
     from numerate.modeling.number_calibration import NumberCalibration
     from numerate.modeling.number_model import NumberModel
     from numerate.modeling.word_sizes import WordSizes
@@ -52,7 +50,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Judgement", "PlausibilityChecker", "judgements", "scores_of"]
 
-RULE, SLIP_RULE = "implausible", "plausible-slip"
 RATIO = 100.0
 """How much more probable another reading must be to be named."""
 _PRIOR = 0.02
@@ -64,8 +61,6 @@ _SAID = (0.5, 0.05, 0.95)
 """Quantiles that are told: median and 90 % interval."""
 _SHOWN, _BINS = (0.005, 0.995), 32
 """Quantiles between which a density is drawn, and its bins."""
-_FACTORS = {2: SLIPS["hundred"], 3: SLIPS["thousands"], 6: "a factor of a million", 9: "a factor of a billion"}
-"""What a slip by a power of ten is called, where it is not ten itself."""
 _SURE = 0.3
 """With `fast`, a number this plausible while all numbers of its sentence are hidden is not asked for again."""
 
@@ -159,7 +154,8 @@ class PlausibilityChecker:
     """Checks each number against what its sentence or row makes of it.
 
     A doubt yields to the document: a cell that is usual in its column is not reported, nor a number that a total, a
-    relation of columns or a rule of the sentence confirms. Codes, ordinals and a minus that was meant are not doubted.
+    relation of columns or a rule of the sentence confirms, nor one whose correction would contradict its sentence.
+    Codes, ordinals and a minus that was meant are not doubted.
 
     Args:
         model: A masked model with a trained number head, such as `numerate-mini`.
@@ -218,7 +214,7 @@ class PlausibilityChecker:
                 inside = unit.keep[0] <= each.numeral.start < unit.keep[1]
                 if not inside or each.p > self.false_alarms:
                     continue
-                finding = None if is_code(unit.text, each.numeral) else _finding(each, unit, documents[at])
+                finding = None if is_code(unit.text, each.numeral) else finding_of(each, unit, documents[at])
                 if finding is not None and not self._yields(each, unit, documents[at], finding):
                     found[at].append(finding)
         return found
@@ -231,7 +227,13 @@ class PlausibilityChecker:
         if may_be_negative and is_meant_sign(numeral, slips, each.interval):
             return True
         if finding.cell is None:
-            return self._confirmation.holds(unit.text, numeral)
+            if self._confirmation.holds(unit.text, numeral):
+                return True
+            start = numeral.start
+            size = len(finding.written)  # a correction of the unit replaces the unit, too
+            return finding.meant is not None and self._confirmation.refutes(
+                unit.text, start, start + size, finding.meant
+            )
         mates = mates_of(document, unit, numeral)
         if mates is not None and is_usual(numeral, mates):
             return True
@@ -368,76 +370,3 @@ def _density(distribution: Any, scale: float) -> dict[str, list[float]]:
     (found,) = densities(distribution, [low], [high], bins=_BINS)
     found["edges"] = [edge * scale for edge in found["edges"]]
     return {name: [float(f"{value:.6g}") for value in values] for name, values in found.items()}
-
-
-def _finding(each: Judgement, unit: Unit, document: Document) -> Finding | None:
-    """What is reported of a number; None for one that is not inside of a cell."""
-    numeral = each.numeral
-    place: dict[str, Any]
-    if unit.cells is not None and unit.row is not None:
-        cell = unit.cells.cell_at(numeral.start, numeral.end)
-        if cell is None:  # in the caption or a header
-            return None
-        column, start, end = cell
-        key = document.header[column] if column < len(document.header) else None
-        place = {"cell": (unit.row, column), "span": (start, end), "key": key}
-        after = document.rows[unit.row - document.first_row][column][end:]
-    else:
-        place = {"span": (unit.start + numeral.start, unit.start + numeral.end)}
-        after = unit.text[numeral.end :]
-    low, high = each.interval
-    # A correction that the model itself finds unusual is none, nor one to next to nothing.
-    least = 0.0 if abs(numeral.written) < UNIT else UNIT
-    usual = [
-        (reading, ratio)
-        for reading, ratio in each.slips
-        if reading.unit is not None or (low <= reading.written <= high and abs(reading.written) >= least)
-    ]
-    best = usual[0] if usual else None
-    meant = None if best is None else best[0].text(numeral)
-    expected = _expected(numeral, each.interval)
-    if best is None:
-        said = f"{numeral.text} is unusual here: {expected} would be usual."
-    else:
-        slip = _FACTORS.get(abs(best[0].power), SLIPS["factor"]) if best[0].slip == "factor" else SLIPS[best[0].slip]
-        said = f"{numeral.text} looks like {slip}: {meant} fits better, and {expected} would be usual."
-    evidence = {
-        "p": each.p, "tail": each.tail, "bits": round(each.bits, 2), "slip_bits": round(each.slip, 2),
-        **({} if math.isnan(each.odds) else {"odds_bits": round(each.odds, 2)}),
-        "median": each.median, "interval_90": list(each.interval),
-        "slips": [
-            {"slip": reading.slip, "meant": reading.text(numeral), "ratio": ratio} for reading, ratio in usual
-        ],
-    }  # fmt: skip
-    if each.density is not None:
-        evidence |= {"density": dict(each.density), "value": float(numeral.written)}
-    if best is not None and best[0].unit is None:
-        evidence["expected"] = float(best[0].written)
-    rule, written = RULE if best is None else SLIP_RULE, numeral.text
-    if best is not None and best[0].unit is not None:
-        # The correction has a unit, so that what it replaces has one, too; in a table it may stand in the header alone.
-        size = max(numeral.unit_span[1] - numeral.end, 0) if numeral.unit_span is not None else 0
-        written += after[:size]
-        place["span"] = (place["span"][0], place["span"][1] + size)
-    return Finding(
-        rule=rule, message=said, written=written, meant=meant, probability=each.probability, evidence=evidence,
-        **place,
-    )  # fmt: skip
-
-
-def _expected(numeral: Numeral, interval: tuple[float, float]) -> str:
-    """The 90 % interval in the style of the number; ends next to 0 are 0."""
-    shown = []
-    for end in interval:
-        style = _short(numeral, end)
-        is_nothing = abs(end) < UNIT or (style.family == "decimal" and round(end, style.decimals) == 0)  # no -0.0
-        shown.append(render(style, 0.0 if is_nothing else end * 10.0**numeral.power))
-    return " to ".join(shown)
-
-
-def _short(numeral: Numeral, value: float) -> Any:
-    style = numeral.style
-    decimals = 0 if abs(value) >= 100 else min(style.decimals, 3)
-    if abs(value) < 10 and decimals == 0 and style.family == "decimal" and numeral.kind not in ("year", "ordinal"):
-        decimals = 1 if value != round(value) else 0
-    return dataclasses.replace(style, decimals=decimals, anchor=None) if style.family == "decimal" else style

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from numerate.apps.default_model import default_model
-from numerate.apps.play_models import MOST_PROCESSES, ModelProcesses
+from numerate.apps.play_models import ModelProcesses
 from numerate.apps.play_parts import (
     MAX_FILE_BYTES,
     MAX_SENTENCE,
@@ -31,6 +31,9 @@ _CSS = """
 .numerate-columns > div { flex: 1 1 20em; }
 .numerate-error { color: #b00020; }
 """
+_WITH_MODEL, _OTHERS = 30, 4
+"""Requests that are handed to the models at once, in their order, and those of other functions; gradio has 40 threads.
+"""
 _SENTENCE = "The [MASK] weighs 45 kg."
 _GAP = "The tower is [NUM] metres tall and was built in 1889."
 _REPORT = "Revenue rose 10% from $50 million to $65 million. The lake is 28 km (27 mi) long."
@@ -49,6 +52,9 @@ def build_page(answer: Callable[..., str], results: str | Path = "results") -> A
     # Before the import, which reads them: nothing is sent anywhere.
     os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
     os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
+    # gradio would make statistics of up to 10,000 past requests after each one, half of the server's time.
+    os.environ.setdefault("GRADIO_ANALYTICS_CACHE_FREQUENCY", str(1 << 40))
+    os.environ.setdefault("GRADIO_ANALYTICS_MAX_EVENTS", "100")
     try:
         import gradio  # type: ignore[import-not-found]  (an extra)
     except ImportError:
@@ -56,6 +62,10 @@ def build_page(answer: Callable[..., str], results: str | Path = "results") -> A
     words = safely(lambda *given: answer("words", *given))
     drawn = safely(lambda text: answer("densities", text))
     checked = safely(lambda text, path: answer("checked", text, path))
+
+    modelled: dict[str, Any] = {
+        "api_visibility": "private", "concurrency_id": "models", "concurrency_limit": _WITH_MODEL,
+    }  # fmt: skip
 
     def choices(text: str) -> Any:
         found = number_names(text or "")
@@ -76,19 +86,19 @@ def build_page(answer: Callable[..., str], results: str | Path = "results") -> A
             text.change(marked, text, shown, api_visibility="private")
             text.change(choices, text, chosen, api_visibility="private")
             for each in (text.submit, power.release, chosen.change):
-                each(words, [text, chosen, power], out, api_visibility="private")
+                each(words, [text, chosen, power], out, **modelled)
         with gradio.Tab("Gap"):
             gap = gradio.Textbox(_GAP, label="A sentence with [NUM]", max_length=MAX_SENTENCE, elem_id="gap")
             ask = gradio.Button("What number?", elem_id="ask")
             density = gradio.HTML(elem_id="density")
             for each in (gap.submit, ask.click):
-                each(drawn, gap, density, api_visibility="private")
+                each(drawn, gap, density, **modelled)
         with gradio.Tab("Check"):
             report = gradio.Textbox(_REPORT, lines=8, label="Text", max_length=MAX_TEXT, elem_id="report")
             file = gradio.File(label="or a file", type="filepath", elem_id="file")
             start = gradio.Button("Check", elem_id="check")
             findings = gradio.HTML(elem_id="findings")
-            start.click(checked, [report, file], findings, api_visibility="private")
+            start.click(checked, [report, file], findings, **modelled)
         with gradio.Tab("Results"):
             tables = result_files(results)
             choice = gradio.Dropdown(tables, value=tables[0] if tables else None, label="Table")
@@ -122,7 +132,8 @@ def play(
     if not 0 < port < 65536:
         raise BadInput(f"--port must lie between 1 and 65535, got {port}")
     page = build_page(ModelProcesses(names), results)
-    page.queue(default_concurrency_limit=2 * MOST_PROCESSES, max_size=200)
+    # Each waiting user would be told of each finished request; once a second is enough.
+    page.queue(status_update_rate=1, default_concurrency_limit=_OTHERS, max_size=200)
     try:
         page.launch(
             server_name="127.0.0.1", server_port=port, share=share, css=_CSS, max_file_size=MAX_FILE_BYTES, quiet=True,

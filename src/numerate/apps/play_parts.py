@@ -10,7 +10,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from numerate.apps.fill import MASK, NUM, fill
+from numerate.apps.fill import MASK, NUM
 from numerate.apps.numeral_view import meaning, visible
 from numerate.errors import BadInput, NumerateError
 from numerate.numerals.numeral import render
@@ -102,15 +102,20 @@ def moved_text(text: str, chosen: str | None, power: float) -> str:
     return f"{text[: each.start]}{render(style, rounded)}{text[each.end :]}"
 
 
-def words_html(text: str, chosen: str | None, power: float, models: Sequence[Any], names: Sequence[str]) -> str:
-    """The words that models put into a `[MASK]` after one number was moved, side by side."""
-    moved = moved_text(text, chosen, power)
-    shown = marked_html(moved)
-    if MASK not in moved:
+def words_html(text: str, found: Sequence[Sequence[dict[str, Any]]], names: Sequence[str]) -> str:
+    """The words that each model puts into the first `[MASK]` of a text, side by side.
+
+    Args:
+        text: The text, in which a number was moved.
+        found: The gaps of the text of each model, as `numerate.apps.fill.fill_gaps` gives them.
+        names: Names of the models.
+    """
+    shown = marked_html(text)
+    if MASK not in text:
         return f"{shown}<p>Write {MASK} for a word, and see how it changes with the number.</p>"
     columns = []
-    for model, name in zip(models, names, strict=True):
-        words = fill(moved.replace(NUM, "0"), model, top=8)[0]["words"]
+    for gaps, name in zip(found, names, strict=True):
+        words = next(each["words"] for each in gaps if "words" in each)
         rows = "".join(
             f"<tr><td>{each['probability']:.1%}</td><td>{_escaped(each['word'])}</td></tr>" for each in words
         )
@@ -118,15 +123,13 @@ def words_html(text: str, chosen: str | None, power: float, models: Sequence[Any
     return f'{shown}<div class="numerate-columns">{"".join(columns)}</div>'
 
 
-def densities_html(text: str, models: Sequence[Any], names: Sequence[str]) -> str:
-    """The distribution of each `[NUM]` of a text on a logarithmic number line, one for each model."""
-    text = check_size(text, MAX_SENTENCE)
+def densities_html(text: str, found: Sequence[Sequence[dict[str, Any]]], names: Sequence[str]) -> str:
+    """The distribution of each `[NUM]` of a text on a logarithmic number line, one for each model; as `words_html`."""
     if NUM not in text:
         return f"<p>Write {NUM} for a number, as in: The tower is {NUM} metres tall.</p>"
     columns = []
-    for model, name in zip(models, names, strict=True):
-        gaps = [each for each in fill(text, model, top=5)[0]["gaps"] if each["gap"] == NUM]
-        drawn = "".join(_gap_html(each) for each in gaps)
+    for gaps, name in zip(found, names, strict=True):
+        drawn = "".join(_gap_html(each) for each in gaps if each["gap"] == NUM)
         columns.append(f"<div><h4>{html.escape(name)}</h4>{drawn}</div>")
     return f'<div class="numerate-columns">{"".join(columns)}</div>'
 
@@ -178,8 +181,8 @@ def result_text(name: str | None, folder: str | Path = "results") -> str:
 
 def _gap_html(gap: dict[str, Any]) -> str:
     best = ", ".join(f"{_escaped(each['text'])} ({each['probability']:.0%})" for each in gap["numbers"])
-    (low, high), (bottom, top) = gap["interval_50"], gap["interval_90"]
-    said = f"median {gap['median']:.4g}; 50 %: {low:.4g} to {high:.4g}; 90 %: {bottom:.4g} to {top:.4g}"
+    median, low, high, bottom, top = map(_shown, (gap["median"], *gap["interval_50"], *gap["interval_90"]))
+    said = f"median {median}; 50 %: {low} to {high}; 90 %: {bottom} to {top}"
     return f"{_density_svg(gap)}<p>{said}<br><small>{best}</small></p>"
 
 
@@ -193,10 +196,15 @@ def _density_svg(gap: dict[str, Any]) -> str:
         for at, share in enumerate(shares)
     )
     labels = "".join(
-        f'<text x="{at * step:.1f}" y="{_HEIGHT + 16}" font-size="12" fill="currentColor">{edges[at]:.3g}</text>'
+        f'<text x="{at * step:.1f}" y="{_HEIGHT + 16}" font-size="12" fill="currentColor">{_shown(edges[at], 3)}</text>'
         for at in range(0, len(edges), max(1, len(edges) // 6))
     )
     return f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT + 22}" role="img" aria-label="density">{bars}{labels}</svg>'
+
+
+def _shown(value: float | None, digits: int = 4) -> str:
+    """A number of a gap; `ModelDesk` has None for infinity."""
+    return "∞" if value is None else f"{value:.{digits}g}"
 
 
 def _escaped(text: str) -> str:

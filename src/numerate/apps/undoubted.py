@@ -37,6 +37,8 @@ _CODES = [
         r"\b(?i:ports?|pin|code|extension|ext\.?|zip|postcode|plz|tel\.?|telephone|phone|fax|dial|call|channel|gate|"
         r"platform|error|status|psalm|scene|verse|exit|room|suite|apartment|apt\.?|floor|line|route|highway)"
         r"\s?[:#]?\s?\d+(?:[ -]\d+)*\b",
+        # What is named by a number: an application, a case, a form.
+        r"\b[Nn](?:o|os|r)(?:\.:?|:)\s?[A-Z]{0,3}\d[\d.,/-]*\d",
         # Sizes of pictures; groups of digits with gaps, as of phones, cards and accounts.
         r"(?<![\d.,])\d{3,5}\s?[x×]\s?\d{3,5}(?![\d.,]?\d)",
         r"(?<![\d.,])\d{2,6}(?:[ -]\d{2,6}){2,}(?![.,]?\d)",

@@ -83,7 +83,7 @@ def check(
     if as_json and sarif == "-":
         raise BadInput("--json and --sarif - both write to standard output: give --sarif the name of a file")
     from numerate.apps.check import CheckOptions, check_ignored
-    from numerate.apps.check_inputs import files_of
+    from numerate.apps.check_inputs import check_outputs, files_of, may_be_read
     from numerate.apps.check_processes import check_files
     from numerate.apps.formats.opening import check_format
 
@@ -97,6 +97,7 @@ def check(
         raise BadInput(
             f"no file to check in {files[0]!r}: name files, or a folder that has files of a format that is read"
         )
+    check_outputs(paths, html=html, sarif=sarif, resume=resume)
     if others:
         named = ", ".join(map(repr, others[:NAMED])) + (", ..." if len(others) > NAMED else "")
         many = f"{len(others)} file{'s' * (len(others) > 1)}"
@@ -109,7 +110,9 @@ def check(
         outcome = check_on_engine(paths, options, engine, count, ray_address, excerpts=bool(html))
         _finish(outcome, lenient, fail_above, as_json=as_json, html=html, sarif=sarif, top=top)
         return
-    name, judge = _judge(model, no_model, false_alarms, fast=fast, calibrate=calibrate or ())
+    name = judge = None
+    if any(map(may_be_read, paths)):  # a mistyped name is said at once, before a model is loaded for nothing
+        name, judge = _judge(model, no_model, false_alarms, fast=fast, calibrate=calibrate or ())
     more = {"model": name, "fast": fast, "calibrate": calibrate or [], "html": bool(html)}
     with _state(resume, options, more) as state, progress(paths) as on_position:
         outcome = check_files(

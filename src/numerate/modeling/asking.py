@@ -21,11 +21,13 @@ if TYPE_CHECKING:
     from numerate.processing.encoding import NumberBatch
 
 __all__ = [
-    "asked_batch", "asked_ids", "asked_token", "check_asked", "has_trained_head", "mark_head", "refusal", "text_list",
-    "warn_untrained",
+    "asked_batch", "asked_ids", "asked_token", "check_asked", "has_trained_head", "mark_head", "most_tokens", "refusal",
+    "text_list", "warn_untrained",
 ]  # fmt: skip
 
 _log = logging.getLogger(__name__)
+_WHOLE = 1 << 30
+"""More tokens than a text has."""
 
 
 def refusal(model: NumberModel) -> str | None:
@@ -103,20 +105,25 @@ def warn_untrained(model: NumberModel) -> None:
     _log.warning("the number head has not been trained on numbers%s: its answers mean nothing yet", fitted)
 
 
+def most_tokens(model: NumberModel) -> int | None:
+    """The tokens at which the texts of a model are cut: `max_tokens` or the backbone's maximum; None for no limit."""
+    sizes = (model.max_tokens, longest_text(base_of(model.backbone).config, model.processor.tokenizer))
+    return min((size for size in sizes if size is not None), default=None)
+
+
 def asked_batch(model: NumberModel, texts: list[str]) -> NumberBatch:
     """The batch of texts with a literal [NUM], cut as in training: at `model.max_tokens` or the model's maximum.
 
     Raises:
         ValueError: A [NUM] is cut off.
     """
-    sizes = (model.max_tokens, longest_text(base_of(model.backbone).config, model.processor.tokenizer))
-    most = min((size for size in sizes if size is not None), default=None)
+    most = most_tokens(model)
     options: dict[str, Any] = {} if most is None else {"truncation": True, "max_length": most}
     # On the right, whatever the tokenizer's side: models with absolute positions count from the left.
     padded: dict[str, Any] = {"padding": True, "padding_side": "right", "return_tensors": "pt"}
     batch: Any = model.processor(texts, **padded, **options)
     if most is not None and batch["input_ids"].shape[1] >= most:
-        whole = model.processor(texts, **padded)
+        whole = model.processor(texts, **padded, truncation=True, max_length=_WHOLE)  # else transformers warns
         lost = (whole["number_given"] == ASKED).sum(1) > (batch["number_given"] == ASKED).sum(1)
         for index in lost.nonzero()[:, 0].tolist():
             raise ValueError(f"the [NUM] of text {index} is not among its first {most} tokens: shorten the text")

@@ -224,8 +224,8 @@ def _json_rows(path: str | FilePart) -> Iterator[tuple[str, Any]]:
         yield from _json_lines(path)
         return
     rows = parsed_json("\n".join(line for _, line in numbered_lines(path)), str(path))
-    for index, row in enumerate(rows):
-        yield f"{path}, entry {index}", row
+    for number, row in enumerate(rows, 1):
+        yield f"{path}, entry {number}", row
 
 
 def _tab_rows(path: str | FilePart) -> Iterator[tuple[str, Any]]:
@@ -267,7 +267,7 @@ def _parquet_rows(path: str | FilePart) -> Iterator[tuple[str, Any]]:
         raise SourceError(f"{path}: Parquet needs pyarrow: {_EXTRA}") from None
     if not is_remote(str(path)) and not Path(str(path)).is_file():
         raise SourceError(f"{path}: no such file")
-    number = 0
+    number = 1
     try:
         with open_place(str(path)) as raw, parquet.ParquetFile(raw) as file:
             for batch in file.iter_batches(batch_size=1024):
@@ -291,5 +291,5 @@ def _hub_rows(path: str, split: str) -> Iterator[tuple[str, Any]]:
     own = next((each for each in SPLITS[split] if each in found), None)
     if own is None:
         raise SourceError(f"{path}: has no split {split!r}: {near_names(split, [str(each) for each in found])}")
-    for number, row in enumerate(found[own]):
+    for number, row in enumerate(found[own], 1):
         yield f"{path}, {own} row {number}", dict(row)

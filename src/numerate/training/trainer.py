@@ -13,20 +13,18 @@ import torch
 from torch import Tensor
 from transformers import set_seed
 
-from numerate.modeling.asking import has_trained_head, refusal
+from numerate.modeling.asking import has_trained_head
 from numerate.modeling.fitting import first_numbers, fit_parts
 from numerate.modeling.number_model import NumberModel
 from numerate.modeling.tasks import base_of
-from numerate.objectives.masked import Masked
 from numerate.processing.encoding import ENCODE, NumberCollator
-from numerate.training import evaluation
-from numerate.training.atomic_checkpoints import AtomicCheckpoints
 from numerate.training.checkpoints import recover
 from numerate.training.compiled_backbone import compiled_backbone, compiled_modules
 from numerate.training.flat_collator import FlatCollator
 from numerate.training.guard import SAMPLE_ID, NonFiniteGuard
 from numerate.training.learning_rates import number_rate, set_number_rates
 from numerate.training.loss_normalisation import step_counts
+from numerate.training.number_evaluation import NumberEvaluation
 from numerate.training.objective import ObjectiveCallback
 from numerate.training.output_folder import output_folder
 from numerate.training.prepared_batches import Packed, Preparation
@@ -43,7 +41,7 @@ __all__ = ["NumberTrainer"]
 _log = logging.getLogger(__name__)
 
 
-class NumberTrainer(AtomicCheckpoints):
+class NumberTrainer(NumberEvaluation):
     """The stock Trainer with seven changes.
 
     - Head and embedder are fitted to the numbers of the first 5,000 training texts, unless they were fitted or loaded.
@@ -107,20 +105,21 @@ class NumberTrainer(AtomicCheckpoints):
             data_collator.empty_labels = False  # they are for the stock Trainer
         self.guard = NonFiniteGuard(nonfinite_limit)
         self._epochs = None if self._numbers is None else ObjectiveCallback(self._numbers, self.guard)
-        self.eval_seed, self.number_metrics, self.labelled_logits = eval_seed, number_metrics, labelled_logits
+        self.labelled_logits = labelled_logits
         self.number_learning_rate = number_learning_rate
-        self._found: list[Tensor] = []
         self._counts: dict[str, Tensor] | None = None
-        self._real: int | None = None
         self._number_losses: list[Tensor] = []
         self.cuda_graphs, self._graphs = cuda_graphs, None
         self.masks_in_loader = self.compiles_whole = False
-        self._evaluated = self._steps = self._skipped_before = self._skipped_at_first = 0
+        self._steps = self._skipped_before = self._skipped_at_first = 0
         self._loss_before: Tensor | None = None
         self._first_step: int | None = None
         self._operations: int | None = None
         callbacks = [*(callbacks or ()), self.guard, *([] if self._epochs is None else [self._epochs])]
-        super().__init__(model, args, data_collator, train_dataset, eval_dataset, callbacks=callbacks, **options)
+        super().__init__(
+            model, args, data_collator, train_dataset, eval_dataset, callbacks=callbacks, eval_seed=eval_seed,
+            number_metrics=number_metrics, **options,
+        )  # fmt: skip
         number_rate(self.args.learning_rate, number_learning_rate)  # refuses a wrong one before anything is loaded
         self.masks_in_loader = self.args.device.type != "cpu" and self.args.dataloader_num_workers > 0
         # The guard skips such steps; the stock filter would wait for the accelerator twice in every step.
@@ -373,87 +372,6 @@ class NumberTrainer(AtomicCheckpoints):
         self._check_rows("eval_dataset", self.eval_dataset)
         with self.throughput.paused():
             return super().evaluate(*positional, **options)
-
-    def evaluation_loop(self, *positional: Any, metric_key_prefix: str = "eval", **options: Any) -> Any:
-        """The stock evaluation loop, with number metrics over the whole data set."""
-        self._found, self._evaluated = [], 0
-        # The data loader draws, too: training must not change by an evaluation.
-        with evaluation.fixed_draws(self.eval_seed, self.args.device):
-            output: Any = super().evaluation_loop(*positional, metric_key_prefix=metric_key_prefix, **options)
-        found, self._found = evaluation.gathered(self._found, self.accelerator), []
-        if self._measures(base_of(self._bare(self.model))) and len(found):
-            scores = evaluation.measure(found)
-            output.metrics.update({f"{metric_key_prefix}_{name}": value for name, value in scores.items()})
-        return output
-
-    def prediction_step(
-        self, model: nn.Module, inputs: dict[str, Any], prediction_loss_only: bool, ignore_keys: Any = None
-    ) -> tuple[Any, Any, Any]:
-        """The stock prediction step; the loss of a batch without labels is that of the objective."""
-        whole: Any = base_of(self._bare(model))
-        if not isinstance(whole, NumberModel):
-            inputs = {key: value for key, value in inputs.items() if key != SAMPLE_ID}
-            return super().prediction_step(model, inputs, prediction_loss_only, ignore_keys)
-        self._evaluated += 1
-        if isinstance(labels := inputs.get("labels"), torch.Tensor) and not labels.numel():
-            inputs = {key: value for key, value in inputs.items() if key != "labels"}  # collators ask for some
-        seed = evaluation.seed_of(self.eval_seed, self._evaluated, self.args.process_index)
-        is_labelled = bool(self.label_names) and all(inputs.get(name) is not None for name in self.label_names)
-        learns = whole.objective is not None and not whole.objective.needs_labels
-        asking = {"every_number": True} if self._measures(whole) and _reads_on(whole) else {}
-        self._real = evaluation.real_rows(self.accelerator, inputs)
-        # Texts with a `sample_id` get masks of their own epoch number, which is none of the training.
-        with evaluation.fixed_draws(seed, self.args.device), evaluation.at_epoch(whole.objective, -1 - self.eval_seed):
-            if is_labelled:
-                inputs = evaluation.without_fill_ups(inputs, self._real, self.label_names)
-                return super().prediction_step(model, inputs | asking, prediction_loss_only, ignore_keys)
-            loss = None
-            if learns or inputs.get("start_positions") is not None:
-                with torch.no_grad(), self.compute_loss_context_manager():
-                    prepared = self._prepare_inputs(evaluation.without_fill_ups(inputs, self._real))
-                    prepared |= asking | {"return_loss": True}
-                    loss = self.compute_loss(model, prepared).detach().mean()
-                    self._ask(whole, inputs)
-                if prediction_loss_only:
-                    return loss, None, None
-            # Logits are those of the unmasked batch.
-            rest = super().prediction_step(model, inputs, prediction_loss_only, ignore_keys)
-        return rest[0] if loss is None else loss, *rest[1:]
-
-    def _ask(self, model: NumberModel, inputs: dict[str, Any]) -> None:
-        """Asks a model that attends to both sides for each number of a batch alone; the predictions are kept."""
-        learnt = isinstance(model.objective, Masked) and refusal(model) is None
-        if not self._measures(model) or _reads_on(model) or not learnt:
-            return
-        passes, batch = 0, self._prepare_inputs(inputs)
-        if self.is_fsdp_enabled:  # all processes gather the weights in each forward pass
-            count = -(-len(evaluation.asked_numbers(batch, self._real)[0]) // len(batch["input_ids"]))
-            counts: Any = self.accelerator.gather(torch.tensor([count], device=self.args.device))
-            passes = int(counts.max())
-        with self.accelerator.autocast():
-            self._found.append(evaluation.asked_alone(model, batch, self._real, passes=passes).cpu())
-
-    def compute_loss(
-        self, model: nn.Module, inputs: dict[str, Any], return_outputs: bool = False, num_items_in_batch: Any = None
-    ) -> Any:
-        """The loss; in evaluation, the numbers are kept that a model reading from left to right predicts."""
-        whole: Any = None if model.training else base_of(self._bare(model))  # unwrapping is slow
-        if whole is None or not (self._measures(whole) and _reads_on(whole)):
-            return super().compute_loss(model, inputs, return_outputs, num_items_in_batch)
-        given = dict(inputs)  # the stock Trainer may remove labels
-        with evaluation.watched(whole) as kept:
-            loss, outputs = super().compute_loss(model, inputs, True, num_items_in_batch)
-        found = evaluation.predicted_numbers(whole, given, *kept[-1], rows=self._real) if kept else None
-        self._found += [] if found is None else [found.cpu()]
-        return (loss, outputs) if return_outputs else loss
-
-    def _measures(self, model: Any) -> bool:
-        return self.number_metrics and isinstance(model, NumberModel) and model.head is not None
-
-
-def _reads_on(model: NumberModel) -> bool:
-    """Whether a model predicts all numbers of a text in one pass, since it does not attend to the tokens after them."""
-    return model.info.is_causal or model.info.is_encoder_decoder
 
 
 def _trains_in_half(backbone: nn.Module) -> bool:

@@ -35,6 +35,26 @@ def test_the_style_of_the_column(column: list[str], value: float, expected: str)
 
 
 @pytest.mark.parametrize(
+    ("column", "value", "expected"),
+    [
+        (["72,30", "9,10"], 27.3, "27,30"),
+        (["5.506,00", "800,00"], 5605.0, "5.605,00"),
+        (["51,0 %", "10,0 %"], 15.0, "15,0 %"),
+        (["€ 1.930,00", "€ 310,50"], 18400.5, "€ 18.400,50"),
+        (["1 930,25 €", "310,50 €"], 21930.0, "21 930,00 €"),
+    ],
+)
+def test_a_decimal_comma_stays_a_comma(column: list[str], value: float, expected: str) -> None:
+    assert like_cell([[cell] for cell in column], 0, 0, value) == expected
+
+
+def test_percentages_with_decimal_commas_are_compared() -> None:
+    text = "Region;2022;2023;Change\nNord;1.250,00;1.375,00;10,0 %\nSud;2.000,00;2.200,00;10,0 %\n"
+    found = check(f"{text}Ost;800,00;880,00;10,0 %\nWest;1.000,00;1.150,00;51,0 %\n", model=False, kind="csv")
+    assert [(each.written, each.meant) for each in found] == [("51,0 %", "15,0 %")]
+
+
+@pytest.mark.parametrize(
     ("cell", "value", "expected"),
     [("8:10", 500.0, "500"), ("1.2e3", 1300.0, "1,300"), ("12", 12.3, "12.3"), ("n/a", 1234.0, "1,234")],
 )

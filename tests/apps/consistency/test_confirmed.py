@@ -48,9 +48,25 @@ def test_rows_in_which_a_relation_holds_are_confirmed() -> None:
         ("Sales rose 10 % from 50 to 55 units in 1998.", {"10 %", "50", "55"}),
         ("Between 5 and 10 people came.", set()),  # a bound is no confirmation
         ("The tower is 48,000 metres tall.", set()),
+        ("Grease a 900 g (2 lb) loaf tin.", {"900", "2"}),
     ],
 )
 def test_numbers_of_sentences_that_others_need_are_confirmed(text: str, numbers: set[str]) -> None:
     confirmation = SentenceConfirmation()
     numerals = Document(kind="text", text=text).numerals
     assert {each.text for each in numerals if confirmation.holds(text, each)} == numbers
+
+
+@pytest.mark.parametrize(
+    ("text", "number", "meant", "refuted"),
+    [
+        ("The particles have 0.5 to 3 µm.", "0.5", "5", True),
+        ("The particles have 0.5 to 3 µm.", "0.5", "1.5", False),
+        ("The lake is 28 km (17 mi) long.", "17", "71", True),
+        ("The lake is 280 km (17 mi) long.", "280", "28", False),  # as it stands, it is wrong
+        ("The tower is 48,000 metres tall.", "48,000", "48", False),
+    ],
+)
+def test_corrections_that_contradict_their_sentence(text: str, number: str, meant: str, refuted: bool) -> None:
+    start = text.index(number)
+    assert SentenceConfirmation().refutes(text, start, start + len(number), meant) == refuted

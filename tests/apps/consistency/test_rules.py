@@ -92,6 +92,7 @@ def test_what_is_wrong_and_what_was_meant(text: str, expected: tuple[str, str, s
         "The office is open from 9 am to 5 pm, with a break of 1 hour.",
         "Begun in 1932, it was rebuilt in 1960 and closed in 1992, 60 years later.",
         "He worked from 1990 to 2005, for the last 5 years as director.",
+        "2 % discount ($14.38) if paid within 10 days: $704.38.",  # the price before is not told
         "1 2 3 4 5 6 7 8 9 10",
         "",
     ],

@@ -26,7 +26,7 @@ EXACT = ("conversion", "sum", "percent", "difference", "product", "average", "ra
 """Rules that compare a number with the one that others give."""
 _MOVED = 1.1
 """A relation says something of a cell only if it breaks where the cell is so many times larger."""
-_PROBES, _YEARS = ((0.9, 0.7), (1.15, 1.4)), ((-3, -7), (3, 7))
+_PROBES, _YEARS = ((0.9, 0.7, 0.5), (1.15, 1.4, 2.0)), ((-3, -7), (3, 7))
 """Other numbers that a sentence is tried with, smaller and larger ones: factors, and for years differences."""
 _LONGEST = 2_000
 
@@ -76,6 +76,7 @@ class SentenceConfirmation:
 
     def __init__(self) -> None:
         self._checker = ConsistencyChecker([name for name in rules.names() if name not in EXACT])
+        self._all = ConsistencyChecker()
 
     def holds(self, text: str, numeral: Numeral) -> bool:
         """Whether the numbers beside it confirm a number of a sentence."""
@@ -89,6 +90,18 @@ class SentenceConfirmation:
             if not any(self._contradicts(text, numeral, other) for other in others):
                 return False
         return True
+
+    def refutes(self, text: str, start: int, end: int, meant: str) -> bool:
+        """Whether a correction would contradict its sentence, which contradicts itself nowhere as it stands.
+
+        Example:
+            >>> SentenceConfirmation().refutes("It is 0.5 to 3 m wide.", 6, 9, "5")
+            True
+        """
+        if len(text) > _LONGEST or self._all.check(Document(kind="text", text=text)):
+            return False
+        changed = text[:start] + meant + text[end:]
+        return bool(self._all.check(Document(kind="text", text=changed)))
 
     def _contradicts(self, text: str, numeral: Numeral, other: float) -> bool:
         """Whether a rule has something against another number in the place of a number."""

@@ -44,13 +44,15 @@ def read_tabs(source: Source) -> Iterator[Document | Problem]:
 def read_delimited(source: Source, delimiter: str | None = None) -> Iterator[Document | Problem]:
     """A CSV file; the delimiter is the mark that splits the first lines most evenly, unless it is given.
 
-    Lines above the header that have much fewer cells are its title. A row with more or fewer cells than the header is
-    named and left out; so is a line whose quote is never closed.
+    Lines above the header that have much fewer cells are its title, which is checked as a text. A row with more or
+    fewer cells than the header is named and left out; so is a line whose quote is never closed.
     """
     rows = _Rows(source, delimiter)
     first = list(islice(rows, LEADING))
     skipped = title_rows([row for _, row in first])
     caption = " ".join(cell.strip() for _, row in first[:skipped] for cell in row if cell.strip())
+    if skipped:
+        yield from rows.title(first[skipped][0])
     rows.give_back(first[skipped:])
     header: list[str] = []
     kept: list[list[str]] = []
@@ -115,10 +117,28 @@ class _Rows:
         hint = _HINT.fullmatch(first[0][1]) if first else None
         if hint is not None:
             first.pop(0)
+        self._first = list(first)
         found = hint[1] if hint is not None else sniffed_delimiter([line for _, line in first])
         self._lines = _Pushed(first, ((lines.number, line) for line in stream))
         self._mark = delimiter or found
+        self._blank = f"{self._mark} \t"
         self._back: deque[tuple[int, list[str]]] = deque()
+
+    def title(self, header: int) -> Iterator[Document]:
+        """The lines above the line of the header as a text, with their places; nothing if they have no number."""
+        text, numbers, starts = "", list[int](), list[int]()
+        for number, line in self._first:
+            if number < header and line.strip(self._blank):
+                gap = "\n" if text.count('"') % 2 else "\n\n"  # a quoted cell may go on in the next line
+                text += gap if text else ""
+                starts.append(len(text))
+                numbers.append(number)
+                text += line.rstrip(self._blank)
+        if any(map(str.isdecimal, text)):
+            yield Document(
+                kind="text", source=self._source.name, text=text, anchors=starts, lines=numbers,
+                ignored=self._source.ignored,
+            )  # fmt: skip
 
     def give_back(self, rows: list[tuple[int, list[str]]]) -> None:
         """The rows come again."""

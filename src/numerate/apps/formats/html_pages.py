@@ -135,6 +135,7 @@ class _Page(HTMLParser):
             self.tables[-1].places.append(self.getpos())
         elif self.tables and tag == "caption":
             self.tables[-1].caption = []
+            self._add("\n\n")
         elif self.tables and tag in ("td", "th"):
             self._start_cell(tag, values)
         elif tag in SHIFTED:
@@ -156,6 +157,7 @@ class _Page(HTMLParser):
         elif self.tables and tag == "caption":
             self.tables[-1].title = " ".join("".join(self.tables[-1].caption or ()).split())
             self.tables[-1].caption = None
+            self._add("\n\n")
         elif tag == "table" and self.tables:
             self._end_table()
         elif tag in SHIFTED:
@@ -167,12 +169,13 @@ class _Page(HTMLParser):
         if self.hidden:
             return
         shown = shifted_text(data, self.shifted[-1]) if self.shifted else data
-        if self.tables:
-            table = self.tables[-1]
-            into = table.caption if table.caption is not None else table.parts
-            if into is not None:
-                into.append(shown)
-        elif data.strip():
+        if self.tables and (caption := self.tables[-1].caption) is not None:
+            caption.append(shown)  # it is the table's title, and a text that may be wrong itself
+        elif self.tables:
+            if self.tables[-1].parts is not None:
+                self.tables[-1].parts.append(shown)
+            return
+        if data.strip():
             end = self.rawdata.find("<", self.parsed)
             raw = self.rawdata[self.parsed : end if end >= 0 else None]
             start = 0

@@ -10,6 +10,7 @@ import zipfile
 from typing import TYPE_CHECKING, Any
 
 from numerate.apps.documents import Document, Problem
+from numerate.apps.formats.cell_formats import shown_number
 from numerate.apps.formats.table_shape import LEADING, column_names, title_rows
 from numerate.errors import NumerateError
 
@@ -25,7 +26,6 @@ MAX_ARCHIVE = 1 << 30
 """Bytes of a file; larger ones are refused."""
 MAX_UNPACKED = 4 << 30
 """Bytes of its parts together: a small archive can stand for any number of them."""
-_DECIMALS = re.compile(r"0(?:\.(0+))?(%)?")
 _NO_VALUE = re.compile(rb"<f\b[^>]*(?:/>|>[^<]*</f>)(?:\s*<v>\s*</v>|\s*<v\s*/>)?\s*</c>")
 _ERRORS = frozenset(("#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!", "#SPILL!", "#CALC!"))
 
@@ -60,6 +60,8 @@ def archive_of(source: Source, what: str) -> io.BytesIO | Problem:
 
 def read_xlsx(source: Source) -> Iterator[Document | Problem]:
     """Each sheet as a table: the first row that is no title names the columns; formulas count by their stored value.
+
+    Titles above it are texts.
 
     Raises:
         ExtraMissingError: openpyxl is not installed.
@@ -126,6 +128,10 @@ def _sheet(source: Source, sheet: Any) -> Iterator[Document | Problem]:
     skipped = title_rows([cells for _, cells in first])
     title = " ".join(cell for _, cells in first[:skipped] for cell in cells if cell)
     caption = f"{sheet.title}: {title[:200]}" if title else sheet.title
+    for number, cells in first[:skipped]:
+        text = " ".join(filter(None, cells))
+        if any(map(str.isdecimal, text)):
+            yield Document(kind="text", source=source.name, text=text, lines=[number], caption=sheet.title)
     header: list[str] = []
     kept: list[list[str]] = []
     numbers: list[int] = []
@@ -175,8 +181,4 @@ def _cell(cell: Any) -> str:
         return value.strftime("%H:%M")
     if not isinstance(value, int | float):
         return str(value).strip()
-    shown = _DECIMALS.search(cell.number_format or "")
-    if shown is not None and cell.number_format not in ("General", "@"):
-        size, decimals = (100 * value if shown[2] else value), len(shown[1] or "")
-        return f"{size:.{decimals}f}{'%' if shown[2] else ''}"
-    return f"{value:.15g}"
+    return shown_number(value, cell.number_format)

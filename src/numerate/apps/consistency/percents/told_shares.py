@@ -148,10 +148,11 @@ def told_fees(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Findin
             continue
         if re.search(r"\b(?:cap|maximum|max|minimum|at least|up to|capped|plus|and)\b", paragraph.between(p, z)):
             continue
+        left = 1 - p.value or 1.0  # the base may be what a discount leaves
         if any(
             abs(z.value - each.value * share) <= z.blur + share * each.blur + 0.006
             for each in bases
-            for share in (p.value, 1 - p.value, 1 + p.value, p.value / (1 + p.value), 1 / (1 - p.value or 1))
+            for share in (p.value, 1 - p.value, 1 + p.value, p.value / (1 + p.value), 1 / left, p.value / left)
         ):
             continue
         if any(abs(z.value - p.value * (one.value + other.value)) <= z.blur + 0.01 for one in bases for other in bases):

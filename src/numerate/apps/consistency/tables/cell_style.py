@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import plain
 from numerate.apps.consistency.sentences.patterns import regex
+from numerate.apps.consistency.tables.table_numbers import has_decimal_commas
 
 if TYPE_CHECKING:
     import re
@@ -19,6 +20,7 @@ _CELL = regex(
     r"(?P<notes>[^)]*)"
 )
 _GROUP = regex(r"[,'\u00a0\u202f ]")
+_SWAP = str.maketrans(".,", ",.")
 MAX_CELLS = 50
 """Cells of a column that tell how it is written."""
 
@@ -32,7 +34,19 @@ def like_cell(rows: Sequence[Sequence[str]], row: int, column: int, value: float
         '$1,550.50'
         >>> like_cell([["6070"], ["(12)"]], 0, 0, 7545.93), like_cell([["31 %"]], 0, 0, -12.4)
         ('7546', '-12 %')
+        >>> like_cell([["9,10"], ["72,30"]], 1, 0, 27.3)
+        '27,30'
     """
+    written = rows[row][column].strip()
+    if has_decimal_commas([cells[column] for cells in rows[:MAX_CELLS] if column < len(cells)] + [written]):
+        near = rows[max(0, row - MAX_CELLS // 2) : row + MAX_CELLS // 2]
+        swapped = [[cells[column].translate(_SWAP)] for cells in [rows[row], *near] if column < len(cells)]
+        return _like(swapped, 0, 0, value).translate(_SWAP)
+    return _like(rows, row, column, value)
+
+
+def _like(rows: Sequence[Sequence[str]], row: int, column: int, value: float) -> str:
+    """`like_cell` of a column without decimal commas."""
     written = rows[row][column].strip()
     cell = _CELL.fullmatch(written)
     if cell is None:

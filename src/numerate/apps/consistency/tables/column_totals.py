@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["ColumnTotals", "TableShares", "holding_totals", "near_slip"]
 
 _MEAN = regex(
-    r"\b(?:rate|average|mean|median|per|price|index|year|rank|ratio|pct|no\.?|number|points?/|height|age)\b",
+    r"\b(?:rate|average|mean|median|per|price|index|year(?! \d{4}\b)|rank|ratio|pct|no\.?|number|points?/|height"
+    r"|age)\b",
     re.IGNORECASE,
 )
 _PORTION = regex(

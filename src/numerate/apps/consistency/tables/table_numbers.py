@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numerate.apps.documents import Document
 
-__all__ = ["NumberTable", "cell_number", "header_unit", "table_of"]
+__all__ = ["NumberTable", "cell_number", "has_decimal_commas", "header_unit", "table_of"]
 
 _NUMBER = regex(
     r"[~≈]?\s*(?P<open>\()?\s*(?P<sign>[-+−–]?)\s*(?P<currency>[$€£¥])?\s*(?P<sign2>[-−]?)"
@@ -25,7 +25,10 @@ _NUMBER = regex(
     r"(?P<exponent>[eE][-+]?\d{1,3})?\s*(?P<suffix>%|‰"
     r"|[A-Za-zµ°/²³$€£]{1,12})?\s*(?P<close>\))?\s*(?:\[\w{1,3}\]|[*†‡])*"
 )
-_EUROPEAN = regex(r"[-−]?\d{1,3}(?:\.\d{3})+(?:,\d+)?|[-−]?\d+,\d{1,2}|[-−]?\d+,\d{4,}")
+_EUROPEAN = regex(
+    r"(?:[$€£¥]\s?)?[-+−]?(?:\d{1,3}(?:\.\d{3})+(?:,\d+)?|\d+,\d{1,2}|\d+,\d{4,}"
+    r"|\d{1,3}(?:['\u00a0\u202f ]\d{3})+,\d{1,2})(?:\s?(?:[%‰$€£]|[A-Za-zµ°]{1,4}[²³]?))?"
+)
 _CLOCK = regex(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
 _GROUPS = regex(r"[,'\u00a0\u202f ]")
 _TOTAL = regex(
@@ -107,6 +110,20 @@ def header_unit(header: str) -> str | None:
     return UNITS.get((match[1] or match[2]).strip()) if match else None
 
 
+def has_decimal_commas(cells: Sequence[str]) -> bool:
+    """Whether the cells of a column are written with decimal commas; the first 200 tell.
+
+    Example:
+        >>> has_decimal_commas(["3,50 €", "1.250,00 €"]), has_decimal_commas(["1,250", "3.50"])
+        (True, False)
+    """
+    some = [cell for cell in cells[:200] if "," in cell]
+    if any("." in cell and cell.find(",") < cell.find(".") for cell in some):
+        return False
+    european = sum(_EUROPEAN.fullmatch(cell.strip()) is not None for cell in some)
+    return european > 0 and european >= 0.8 * len(some)
+
+
 def table_of(document: Document) -> NumberTable:
     """The numbers of a document's table, read once however many checkers ask."""
     found = document.__dict__.get("_number_table")
@@ -149,9 +166,7 @@ class NumberTable:
 
     def _read_column(self, index: int) -> None:
         cells = [row[index] if index < len(row) else "" for row in self.document.rows]
-        european = sum(_EUROPEAN.fullmatch(cell.strip()) is not None for cell in cells[:200] if "," in cell)
-        is_european = european > 0 and not any("." in c and "," in c and c.find(",") < c.find(".") for c in cells[:200])
-        is_european = is_european and european >= 0.8 * sum("," in cell for cell in cells[:200])
+        is_european = has_decimal_commas(cells)
         values, steps, suffixes = self.values[:, index], self.steps[:, index], self.suffixes[index]
         filled = 0
         for row, cell in enumerate(cells):
