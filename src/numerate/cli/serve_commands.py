@@ -58,13 +58,7 @@ def serve(
         max_texts=max_texts, max_numbers=max_numbers, max_requests=max_requests, max_waiting=max_waiting,
         batch_size=batch_size, batch_ms=batch_ms, timeout=timeout, log_requests=log_requests,
     )  # fmt: skip
-
-    def started(address: str, number: int) -> None:
-        shown = f"[{address}]" if ":" in address else address
-        what = "no model: /fill answers 503" if chosen is None else f"model {chosen}"
-        typer.echo(f"http://{shown}:{number} ({what}; Ctrl-C ends it)", err=True)
-
-    work(settings, started)
+    work(settings)
 
 
 def _default_model() -> str | None:

@@ -114,20 +114,68 @@ def test_a_killed_worker_comes_back_and_the_end_is_graceful(running: Running) ->
     assert "Traceback" not in log and "/find" not in log and "km" not in log and TOKEN not in log
 
 
-def test_a_model_that_cannot_be_loaded_ends_the_service_with_one_line(
+def test_a_model_that_cannot_be_loaded_is_one_line_without_an_address(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings = ServeSettings(model=str(tmp_path / "missing"), metrics_folder=str(tmp_path), port=0)
-    for code in (CANNOT_START, 1):  # a later worker is tried again: others may be at work
-        with pytest.raises(SystemExit) as end:
-            server.worker_app(settings)
-        error = capsys.readouterr().err
-        assert end.value.code == code and error.startswith("numerate: cannot load") and error.count("\n") == 1
-        (tmp_path / server.STARTED).touch()
-    monkeypatch.setattr(server.Supervisor, "run", lambda self: False)
+    with pytest.raises(SystemExit) as end:
+        server.worker_app(settings)
+    assert end.value.code == CANNOT_START and capsys.readouterr().err == ""
+    (tmp_path / server.STARTED).touch()
+    with pytest.raises(SystemExit) as end:  # a later worker is tried again: others may be at work
+        server.worker_app(settings)
+    error = capsys.readouterr().err
+    assert end.value.code == 1 and error.startswith("numerate: cannot load") and error.count("\n") == 1
+
+    def run(self: Supervisor) -> bool:
+        with pytest.raises(SystemExit):
+            server.worker_app(self._target.args[0])  # type: ignore[attr-defined]
+        return False
+
+    monkeypatch.setattr(server.Supervisor, "run", run)
     monkeypatch.setattr(server, "_LOGGING", {"version": 1, "disable_existing_loggers": False})
-    with pytest.raises(BadInput, match="the workers could not start"):
+    with pytest.raises(BadInput, match=r"cannot load .*missing"):
         server.serve(settings)
+    assert capsys.readouterr().err == ""
+
+
+def test_the_address_is_printed_once_by_the_first_worker(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    settings = ServeSettings(metrics_folder=str(tmp_path), host="::1", port=8001)
+    for _ in range(2):
+        server.worker_app(settings)
+    assert capsys.readouterr().err == "http://[::1]:8001 (no model: /fill answers 503; Ctrl-C ends it)\n"
+
+
+class Ending:
+    """A process that has ended, whose code is not there at the first look."""
+
+    def __init__(self) -> None:
+        self.sentinel, other = os.pipe()
+        os.close(other)
+        self.pid, self.codes = 0, [None]
+
+    @property
+    def exitcode(self) -> int | None:
+        return self.codes.pop() if self.codes else CANNOT_START
+
+    def join(self, seconds: float) -> None:
+        assert self.exitcode is not None
+
+    def close(self) -> None:
+        os.close(self.sentinel)
+
+
+def test_a_code_that_comes_late_is_not_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[Ending] = []
+
+    def start(self: Supervisor) -> Ending:
+        assert not started, "it cannot start: it is not tried again"
+        started.append(Ending())
+        return started[0]
+
+    monkeypatch.setattr(Supervisor, "_started", start)
+    assert Supervisor(lambda: None, 1, patience=1).run() is False
+    started[0].close()
 
 
 def test_a_worker_that_hangs_is_replaced_and_one_that_cannot_start_ends_all() -> None:

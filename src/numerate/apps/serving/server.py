@@ -21,13 +21,12 @@ from numerate.errors import BadInput, NumerateError
 from numerate.training.worker_processes import end_with_parent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numerate.apps.serving.settings import ServeSettings
 
 __all__ = ["check_packages", "serve", "worker_app"]
 
-STARTED = "started"
+STARTED, FAILED = "started", "failed"
+"""Files in the folder of the workers: one of them could start, and why one could not."""
 HUNG_AFTER = 60.0
 """Seconds after which a worker whose event loop gives no sign of life is killed."""
 _CONNECTIONS = 2048
@@ -56,13 +55,13 @@ def check_packages() -> None:
 
 
 def worker_app(settings: ServeSettings) -> Any:
-    """The application of a worker process, with its model.
+    """The application of a worker process, with its model; the first worker that has it prints the address.
 
     A worker that cannot start ends the service if it is among the first ones; later, others may still be at work.
     """
     from numerate.apps.serving.api import make_app
 
-    started = None if settings.metrics_folder is None else Path(settings.metrics_folder) / STARTED
+    folder = None if settings.metrics_folder is None else Path(settings.metrics_folder)
     try:
         desk = None
         if settings.model is not None:
@@ -71,35 +70,52 @@ def worker_app(settings: ServeSettings) -> Any:
             desk = ModelDesk.load(settings.model, settings.device, settings.threads)
         app = make_app(settings, desk)
     except NumerateError as error:
-        sys.stderr.write(f"numerate: {error}\n")
-        sys.stderr.flush()
-        sys.exit(1 if started is not None and started.exists() else CANNOT_START)
-    if started is not None:
-        started.touch()
+        if folder is not None and not (folder / STARTED).exists():
+            (folder / FAILED).write_text(str(error), "utf-8")  # the service ends, and says it once
+            sys.exit(CANNOT_START)
+        _say(f"numerate: {error}")
+        sys.exit(1 if folder is not None else CANNOT_START)
+    if folder is not None:
+        with contextlib.suppress(FileExistsError):
+            (folder / STARTED).touch(exist_ok=False)
+            _say(_address(settings))
     return app
 
 
-def serve(settings: ServeSettings, on_start: Callable[[str, int], None] = lambda host, port: None) -> None:
+def _address(settings: ServeSettings) -> str:
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    what = "no model: /fill answers 503" if settings.model is None else f"model {settings.model}"
+    return f"http://{host}:{settings.port} ({what}; Ctrl-C ends it)"
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()
+
+
+def serve(settings: ServeSettings) -> None:
     """Serves until it is told to end (Ctrl-C, SIGTERM); requests that are being handled are answered first.
+
+    The first line on standard error is the address. It comes when a worker has its model: one that cannot be loaded
+    is an error before it.
 
     Args:
         settings: What to serve, and where.
-        on_start: Called with address and port once the port is taken.
 
     Raises:
         BadInput: A package is missing, the port cannot be used, or the workers cannot start.
     """
     check_packages()
     with _bound(settings.host, settings.port) as listening, tempfile.TemporaryDirectory(prefix="numerate-") as folder:
-        settings = dataclasses.replace(settings, metrics_folder=folder)
+        settings = dataclasses.replace(settings, metrics_folder=folder, port=listening.getsockname()[1])
         logging.config.dictConfig(copy.deepcopy(_LOGGING))
-        on_start(settings.host, listening.getsockname()[1])
         supervisor = Supervisor(
             functools.partial(_work, settings, listening), settings.workers, patience=settings.timeout + 10,
             is_hung=lambda pid: seconds_since_beat(folder, pid) > HUNG_AFTER,
         )  # fmt: skip
         if not supervisor.run():
-            raise BadInput("the workers could not start; the line above says why")
+            failed = Path(folder) / FAILED
+            raise BadInput(failed.read_text("utf-8") if failed.exists() else "the workers could not start")
 
 
 def _work(settings: ServeSettings, listening: socket.socket) -> None:

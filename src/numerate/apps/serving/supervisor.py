@@ -61,10 +61,12 @@ class Supervisor:
                 ready = wait([self._woken, *(process.sentinel for process in self._processes)], LOOK)
                 if self._woken in ready:
                     self._woken.recv_bytes()
-                if any(process.exitcode == CANNOT_START for process in self._processes):
+                # Looked at once: a process that has just ended may have no code yet, and have it at a second look.
+                codes = [process.exitcode for process in self._processes]
+                if CANNOT_START in codes:
                     can_start = False
                     break
-                self._replace_lost()
+                self._replace_lost(codes)
         finally:
             self._end_all()
             for number, handler in before.items():
@@ -86,17 +88,18 @@ class Supervisor:
         process.start()
         return process
 
-    def _replace_lost(self) -> None:
-        for place, process in enumerate(self._processes):
+    def _replace_lost(self, codes: list[int | None]) -> None:
+        for place, (process, code) in enumerate(zip(self._processes, codes, strict=True)):
             if self._ending:
                 return
-            if process.exitcode is None and self._is_hung(process.pid):
+            if code is None and self._is_hung(process.pid):
                 log.error("worker %d hangs: it is killed", process.pid)
                 process.kill()
                 process.join()
-            if process.exitcode is not None:
-                log.error("worker %d ended (%d): another one is started", process.pid, process.exitcode)
-                if process.exitcode >= 0:
+                code = process.exitcode
+            if code is not None:
+                log.error("worker %d ended (%d): another one is started", process.pid, code)
+                if code >= 0:
                     wait([self._woken], PAUSE)
                 self._processes[place] = self._started()
                 process.close()
