@@ -37,3 +37,7 @@ def waits(job: tuple[str, int]) -> tuple[int, int]:
     (Path(folder) / f"{number}-{os.getpid()}").touch()
     time.sleep(0.3)
     return number, os.getpid()
+
+
+def process_of(part: object) -> int:
+    return os.getpid()

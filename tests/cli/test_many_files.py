@@ -130,6 +130,10 @@ def test_a_bad_file_does_not_stop_the_others(texts: Path, tmp_path: Path, capfd:
         (["find", "TEXTS"], "several files need --output FOLDER"),
         (["find", "memory://none/a.txt"], "memory://none/a.txt: no such file, folder or bucket"),
         (["find", "-", "-o", "out"], "standard input has no name for --output"),
+        (["find", "TEXTS", "-o", ""], "'': an empty path"),
+        (["find", "TEXTS", "-o", "TEXTS/out"], "would be read at the next start"),
+        (["stats", "TEXTS", "--parts", "TEXTS/parts"], "would be read at the next start"),
+        (["prepare", "masked-lm", "--scale", "tiny", "--data", "TEXTS/", "-o", "TEXTS/out"], "read at the next start"),
         (["stats", "memory://none/"], "memory://none/: no such folder or bucket"),
         (["stats", "TEXTS", "--tables", "--processes", "2"], "--tables counts in one process"),
         (["check", "memory://none/a.txt", "--no-model"], "'memory://none/a.txt': no such file, folder or bucket"),
@@ -156,6 +160,12 @@ def test_stats_are_the_same_in_parts(texts: Path, tmp_path: Path, bucket: str, m
     capped = [stats_of_file(file, cap=20) for file in files]
     assert stats_of_files([str(texts)], StatsPart(cap=20), LocalEngine(), part_bytes=700) == capped
     assert "median" in capped[0]["approximate"]
+
+
+def test_stats_of_standard_input_with_several_processes(monkeypatch: pytest.MonkeyPatch, texts: Path) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"5 km and 6 km\n")))
+    found = stats_of_files(["-", str(texts / "a.txt")], StatsPart(), LocalEngine(2))
+    assert [row["numerals"] for row in found] == [2, 360]
 
 
 def test_quantiles_do_not_depend_on_the_parts() -> None:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import io
 import itertools
 import os
+import socket
+import threading
 import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from engine_work import always_dies, dies_once, doubled
+from engine_work import always_dies, dies_once, doubled, process_of
 
 from numerate.errors import BadInput
 from numerate.training.engines import places
 from numerate.training.engines.local import Here, LocalEngine, engine_of
+from numerate.training.engines.outputs import check_output
 from numerate.training.engines.parts import FilePart, content_of, cut_files, input_files, part_size
 from numerate.training.engines.places import (
     PlaceError,
@@ -26,6 +30,7 @@ from numerate.training.engines.places import (
     state_of,
     write_place,
 )
+from numerate.training.engines.ray_cluster import RayEngine, _check_answers
 from numerate.training.text_files import LongLine, SourceError, batches, batches_and_long_lines
 
 if TYPE_CHECKING:
@@ -110,6 +115,78 @@ def test_a_killed_worker_loses_nothing(tmp_path: Path) -> None:
 def test_a_part_that_kills_every_worker_is_an_error() -> None:
     with pytest.raises(BadInput, match=r"died 4 times, perhaps out of memory; try less than --processes 2"):
         list(LocalEngine(2).results(always_dies, [1]))
+
+
+def test_only_this_process_reads_standard_input() -> None:
+    whose = list(LocalEngine(2).results(process_of, ["a", "-", FilePart("-"), "b"]))
+    assert [pid == os.getpid() for pid in whose] == [False, True, True, False]
+    with pytest.raises(BadInput, match="standard input cannot be read by other machines"):
+        next(RayEngine(1).results(process_of, ["-"]))
+
+
+@pytest.mark.parametrize(
+    ("said", "answer"),
+    [("no answer within 0.2 s", None), ("something answers there, but no Ray cluster", b"HTTP/1.1 400 Bad\r\n\r\n"),
+     ("something answers there", b"x"), ("", bytes((0, 0, 6, 4, 0, 0, 0, 0, 0)) + b"123456")],
+)  # fmt: skip
+def test_what_answers_at_an_address_of_ray(said: str, answer: bytes | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NUMERATE_ANSWER_SECONDS", "0.2")
+
+    def serve() -> None:
+        with listening.accept()[0] as client:
+            client.recv(100)
+            if answer is None:
+                time.sleep(0.5)
+            else:
+                client.sendall(answer)
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        server = threading.Thread(target=serve)
+        server.start()
+        refused = pytest.raises(BadInput, match=said) if said else contextlib.nullcontext()
+        with refused:
+            _check_answers(f"127.0.0.1:{listening.getsockname()[1]}")
+        server.join()
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("h:99999", "port must lie between"),
+        ("ray://h:1", "not work through Ray's client"),
+        ("", "give HOST:PORT or auto"),
+    ],
+)
+def test_addresses_that_are_none_of_ray(address: str, said: str) -> None:
+    with pytest.raises(BadInput, match=said):
+        _check_answers(address)
+
+
+def test_an_output_is_checked_before_the_work(tmp_path: Path, bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, texts = LocalEngine(), tmp_path / "texts"
+    texts.mkdir()
+    (texts / "a.txt").write_text("5 km")
+    for folder in ("out", "texts/.out", "texts-out"):
+        check_output(str(tmp_path / folder), [str(texts), str(texts / "a.txt"), "-", f"{bucket}/texts/"], one)
+    check_output(f"{bucket}/out", [f"{bucket}/texts/"], one)
+    assert [path.name for path in tmp_path.iterdir()] == ["texts"] and not fsspec.filesystem("memory").store
+    wrong = {
+        "''": ("", [], one), "would be read at the next start": (str(texts / "out"), [str(texts)], one),
+        "a.txt/out: cannot be written: not a directory": (str(texts / "a.txt" / "out"), [], one),
+        "bucket/texts lies in": (f"{bucket}/texts", [f"{bucket}/texts/"], one),
+        "workers do not see the memory": (f"{bucket}/out", [], LocalEngine(2)),
+        "memory://bucket/texts/: workers": ("out", [f"{bucket}/texts/"], RayEngine(1)),
+    }  # fmt: skip
+    for said, arguments in wrong.items():
+        with pytest.raises(PlaceError, match=said):
+            check_output(*arguments)
+
+    def no_bucket(*_: Any, **__: Any) -> None:
+        raise FileNotFoundError("no bucket")
+
+    monkeypatch.setattr(type(fsspec.filesystem("memory")), "makedirs", no_bucket)
+    with pytest.raises(PlaceError, match=f"^{bucket}/out: cannot be written: no such file, folder or bucket$"):
+        check_output(f"{bucket}/out", [], one)
 
 
 def test_options_of_engines() -> None:

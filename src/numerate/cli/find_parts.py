@@ -11,6 +11,7 @@ from numerate.cli.find import FindJob, read_for
 from numerate.errors import BadInput, NumerateError
 from numerate.training.engines.finished import RECORDS, Finished, remove_stale
 from numerate.training.engines.local import Guarded
+from numerate.training.engines.outputs import check_output
 from numerate.training.engines.parts import cut_files, input_files
 from numerate.training.engines.places import PlaceError, inside, state_of, write_place
 from numerate.training.text_files import LongLine
@@ -61,8 +62,9 @@ def find_in_files(
         on_fault: Called with the message of each part that failed; the others are still written.
 
     Raises:
-        BadInput: A part failed.
+        BadInput: The folder cannot be written, or a part failed.
     """
+    check_output(folder, paths, engine)
     files = input_files(paths)
     parts = cut_files([path for path, _ in files], engine, part_bytes=part_bytes)
     work = _ToFile(job, folder, tuple(files))

@@ -82,6 +82,7 @@ def prepare(
     from numerate.training import build
     from numerate.training.data import is_prepared, is_unfinished
     from numerate.training.engines.local import engine_of
+    from numerate.training.engines.outputs import check_output
     from numerate.training.engines.places import is_remote
     from numerate.training.output_folder import holds_files, output_folder
 
@@ -95,6 +96,7 @@ def prepare(
     if folder.exists() and not is_ours and (not folder.is_dir() or holds_files(folder)):
         raise BadInput(f"{folder} contains other files; give a new folder")
     with engine_of(engine, process_count(processes), ray_address) as runner:
+        check_output(output, [plan.data.train] if isinstance(plan.data.train, str) else [], runner)
         if is_remote(output):
             ready = _prepared_at(output, plan, runner)
         else:

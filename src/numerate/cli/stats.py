@@ -14,6 +14,7 @@ from numerate.cli.tally import Quantiles, TypeCounts, share
 from numerate.reading.windows import find_in_windows
 from numerate.training.engines.finished import Finished
 from numerate.training.engines.local import LocalEngine
+from numerate.training.engines.outputs import check_output
 from numerate.training.engines.parts import FilePart, cut_files, input_files, part_size
 from numerate.training.engines.places import state_of
 from numerate.training.text_files import LongLine, batches_and_long_lines, title_of
@@ -246,6 +247,8 @@ def stats_of_files(
         part_bytes: Size of a part.
     """
     reader = checked_reader(work.reader, {})
+    if folder is not None:
+        check_output(folder, paths, engine)
     files = [
         path for given in paths for path in ([given] if given == "-" else [each for each, _ in input_files([given])])
     ]

@@ -18,7 +18,7 @@ from numerate.training.worker_processes import end_with_parent
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["ENGINES", "Engine", "Guarded", "Here", "LocalEngine", "engine_of"]
+__all__ = ["ENGINES", "Engine", "Guarded", "Here", "LocalEngine", "engine_of", "is_standard_input"]
 
 ENGINES = ("local", "ray")
 WAITING_PER_PROCESS = 3
@@ -51,6 +51,16 @@ class Here(Generic[R]):
     """A part that the calling process works on itself, in its turn; it may have several results."""
 
     run: Callable[[], Iterator[R]]
+
+
+def is_standard_input(part: Any) -> bool:
+    """Whether a part is standard input, which only the calling process can read: that of a worker is empty.
+
+    Example:
+        >>> is_standard_input("-"), is_standard_input("texts.txt")
+        (True, False)
+    """
+    return getattr(part, "path", part) == "-"
 
 
 @dataclass(frozen=True)
@@ -119,9 +129,9 @@ class _Pool(Generic[P, R]):
                     part, fault = None, error
                 if part is None:
                     break
-                if isinstance(part, Here):
+                if isinstance(part, Here) or is_standard_input(part):
                     yield from self._finished(0)
-                    yield from part.run()
+                    yield from part.run() if isinstance(part, Here) else [self.work.work(part)]
                     continue
                 self.waiting.append((part, self._submitted(part)))
                 yield from self._finished(WAITING_PER_PROCESS * self.processes - 1)

@@ -40,7 +40,7 @@ _NO_ACCESS = re.compile(
     r"credential|forbidden|access ?denied|permission|unauthori[sz]ed|anonymous caller|\b40[13]\b", re.I
 )
 _NO_ANSWER = re.compile(r"connect|timed? ?out|timeout|resolve|name or service|unreachable|\bdns\b", re.IGNORECASE)
-_ABSENT = re.compile(r"no ?such|not ?found|does not exist|\b404\b", re.IGNORECASE)
+_ABSENT = re.compile(r"no ?such|not ?found|does not exist|non key-like path|\b404\b", re.IGNORECASE)
 Result = TypeVar("Result")
 
 

@@ -6,10 +6,11 @@ import contextlib
 import logging
 import os
 import socket
+import warnings
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from numerate.errors import BadInput
-from numerate.training.engines.local import Guarded, Here
+from numerate.training.engines.local import Guarded, Here, is_standard_input
 from numerate.training.engines.places import answer_seconds
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ __all__ = ["RayEngine", "ray_engine"]
 BLOCKS_PER_PROCESS = 8
 """Blocks of parts per core at least, if there are so many parts: the last ones should not wait for one worker."""
 MAX_BLOCKS = 20_000
+_FRAME_HEAD, _SETTINGS = 9, 4
+"""Bytes of the head of an HTTP/2 frame, and the type of the frame that a server sends first."""
 P = TypeVar("P")
 R = TypeVar("R")
 
@@ -35,13 +38,13 @@ class RayEngine:
 
     def results(self, work: Callable[[P], R], parts: Iterable[P | Here[R]]) -> Iterator[R]:
         """The result of each part, in the order of the parts; see `numerate.training.engines.local.Engine`."""
+        carried = list(parts)
+        if any(isinstance(part, Here) or is_standard_input(part) for part in carried):
+            raise BadInput("standard input cannot be read by other machines; use --engine local")
         import ray  # type: ignore[import-not-found]  (an extra)
         from ray.data import DataContext  # type: ignore[import-not-found]  (an extra)
         from ray.exceptions import RayError  # type: ignore[import-not-found]  (an extra)
 
-        carried = list(parts)
-        if any(isinstance(part, Here) for part in carried):
-            raise BadInput("standard input cannot be read by other machines; use --engine local")
         if not carried:
             return
         context = DataContext.get_current()
@@ -109,10 +112,15 @@ def ray_engine(address: str | None = None, processes: int = 1) -> Iterator[RayEn
         _check_answers(address)
         options["address"] = address
     try:
-        ray.init(**options)
+        with warnings.catch_warnings():  # what it warns of before an error, the error says
+            warnings.simplefilter("ignore")
+            ray.init(**options)
     except (ConnectionError, OSError, RuntimeError, TimeoutError, ValueError) as error:
         where = "a local cluster" if address is None else address
-        raise BadInput(f"--engine ray: {where} cannot be used: {' '.join(str(error).split())[:300]}") from None
+        said = " ".join(str(error).split())[:300]
+        if address is not None and "RAY_AUTH_MODE" not in os.environ:
+            said += "; if it asks for a token, set RAY_AUTH_MODE=token"
+        raise BadInput(f"--engine ray: {where} cannot be used: {said}") from None
     try:
         yield RayEngine(_cores(ray))
     finally:
@@ -125,14 +133,38 @@ def _cores(ray: Any) -> int:
 
 def _check_answers(address: str) -> None:
     """Refuses an address that nobody listens at; Ray itself would try for minutes."""
-    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if address.startswith("ray://"):
+        raise BadInput(
+            f"--ray-address {address}: Ray Data does not work through Ray's client; run the command on a machine of "
+            "the cluster, with HOST:PORT of `ray start` or auto"
+        )
+    host, _, port = address.rpartition(":")
     if address == "auto":
         return
     if not host or not port.isdecimal():
-        raise BadInput(f"--ray-address {address!r}: give HOST:PORT, ray://HOST:PORT or auto")
+        raise BadInput(f"--ray-address {address!r}: give HOST:PORT or auto")
     limit = min(10.0, answer_seconds())
+    where = f"--ray-address {address}"
+    if int(port[:6]) > 65535:
+        raise BadInput(f"{where}: the port must lie between 1 and 65535")
     try:
-        socket.create_connection((host.strip("[]"), int(port)), timeout=limit).close()
-    except (OSError, OverflowError) as error:
+        with socket.create_connection((host.strip("[]"), int(port)), timeout=limit) as connection:
+            speaks = os.environ.get("RAY_USE_TLS", "0") != "0" or _speaks_grpc(connection)
+    except OSError as error:
         said = getattr(error, "strerror", None) or error
-        raise BadInput(f"--ray-address {address}: no answer within {limit:g} s: {said}") from None
+        raise BadInput(f"{where}: no answer within {limit:g} s: {said}") from None
+    if not speaks:
+        raise BadInput(f"{where}: something answers there, but no Ray cluster; give the port of `ray start`")
+
+
+def _speaks_grpc(connection: socket.socket) -> bool:
+    """Whether the other side sends the settings of HTTP/2, as a server of gRPC does at once.
+
+    Raises:
+        OSError: It says nothing within the connection's time limit.
+    """
+    connection.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, _SETTINGS, 0, 0, 0, 0, 0)))
+    head = b""
+    while len(head) < _FRAME_HEAD and (more := connection.recv(_FRAME_HEAD - len(head))):
+        head += more
+    return len(head) == _FRAME_HEAD and head[3] == _SETTINGS
