@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,8 +19,10 @@ from numerate.cli.find_parts import find_in_files
 from numerate.cli.run_commands import prepare
 from numerate.cli.stats import StatsPart, stats_of_file, stats_of_files
 from numerate.cli.tally import Quantiles, TypeCounts
+from numerate.errors import BadInput
 from numerate.training import shard_parts
 from numerate.training.data import RemoteShards
+from numerate.training.engines import parts, places
 from numerate.training.engines.local import LocalEngine
 from numerate.training.engines.places import read_place, write_place
 from numerate.training.shards import Shards
@@ -122,6 +125,30 @@ def test_a_bad_file_does_not_stop_the_others(texts: Path, tmp_path: Path, capfd:
     (texts / "more" / "c.txt.gz").write_bytes(whole)
     find_in_files([str(texts)], str(tmp_path / "out"), FindJob(), LocalEngine())
     assert (tmp_path / "out" / "more" / "c.txt.gz.jsonl").read_bytes() == alone(texts / "more" / "c.txt.gz")
+
+
+def test_folders_and_files_without_permission(
+    texts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    scandir, opened, closed = os.scandir, places.open_place, str(texts / "a.txt")
+
+    def refuse(path: str) -> Any:
+        if path == closed:
+            raise PermissionError(13, "Permission denied", path)
+        return opened(path)
+
+    monkeypatch.setattr(parts, "open_place", refuse)
+    said: list[str] = []
+    with pytest.raises(BadInput, match="1 of 3 parts failed"):
+        find_in_files([str(texts)], str(tmp_path / "out"), FindJob(), LocalEngine(), on_fault=said.append)
+    assert said == [f"{closed!r} cannot be read: Permission denied"]
+    assert (tmp_path / "out" / "more" / "b.txt.jsonl").is_file(), "the others are made"
+    closed = str(texts / "more")
+    monkeypatch.setattr(os, "scandir", lambda path: refuse(str(path)) if str(path) == closed else scandir(path))
+    with pytest.raises(places.PlaceError, match=r"more': Permission denied"):
+        stats_of_files([str(texts)], StatsPart(), LocalEngine())
+    assert exit_code(lambda: app(["check", str(texts), "--no-model"], standalone_mode=False)) == 2
+    assert f"{closed!r}" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def files_of(paths: Iterable[str], without: Iterable[str | None] = ()) -> tuple[
         for file in _below(path):
             if reports and Path(file).resolve() in reports:
                 continue
-            if suffix_format(file) is not None:
+            if suffix_format(file) is not None or Path(file).is_dir():
                 found.setdefault(_plain(file))
             else:
                 others.append(_plain(file))
@@ -89,11 +89,14 @@ def check_outputs(paths: Iterable[str], **outputs: str | None) -> None:
 
 
 def _below(folder: str) -> Iterator[str]:
-    for place, folders, names in os.walk(folder):
+    """The files of a folder, and last the folders in it that cannot be listed, which are named as problems."""
+    unread: list[str] = []
+    for place, folders, names in os.walk(folder, onerror=lambda error: unread.append(str(error.filename))):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _LEFT_OUT)
         for name in sorted(names):
             if not name.startswith("."):
                 yield str(Path(place) / name)
+    yield from unread
 
 
 def _at(address: str) -> list[str]:

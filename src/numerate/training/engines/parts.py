@@ -6,7 +6,7 @@ import hashlib
 import os
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from numerate.errors import BadInput
 from numerate.training.engines.places import PlaceError, State, files_below, is_folder, open_place, state_of
@@ -142,7 +142,7 @@ def _with_first_lines(parts: list[FilePart], engine: Engine) -> list[FilePart]:
 def lines_starting_in(part: FilePart) -> int:
     """Number of lines that begin in the range of a part."""
     check_unchanged(part)
-    with open_place(part.path) as file:
+    with _opened(part.path) as file:
         # A line begins behind each line end: the range is moved by one byte.
         start = max(0, part.start - 1)
         left = (part.end if part.end is not None else part.state.size if part.state else 0) - 1 - start
@@ -156,10 +156,20 @@ def lines_starting_in(part: FilePart) -> int:
     return found
 
 
+def _opened(path: str) -> IO[bytes]:
+    """A file for reading; one that cannot be read is the error of its part, and the other parts are still made."""
+    try:
+        return open_place(path)
+    except PlaceError:
+        raise
+    except (OSError, ValueError) as error:
+        raise PlaceError(f"{path!r} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+
+
 def content_of(part: FilePart) -> str:
     """SHA-256 of all bytes that determine the lines of a part, as hexadecimal digits."""
     found = hashlib.sha256()
-    with open_place(part.path) as file:
+    with _opened(part.path) as file:
         position = max(0, part.start - 1)
         file.seek(position)
         while part.end is None or position < part.end:

@@ -19,7 +19,7 @@ from numerate.errors import NumerateError
 from numerate.files import write_atomically
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
 __all__ = [
     "PlaceError", "State", "answer_seconds", "delete_file", "files_below", "inside", "is_folder", "is_remote",
@@ -113,9 +113,7 @@ def files_below(folder: str) -> list[str]:
         PlaceError: The folder does not exist, has no files, or cannot be listed.
     """
     if not is_remote(folder):
-        root = Path(folder)
-        found = sorted(path for path in root.rglob("*") if path.is_file())
-        kept = [str(path) for path in found if not any(_hidden(part) for part in path.relative_to(root).parts)]
+        kept = [str(path) for path in sorted(_below(folder))]
     else:
         files, name = _file_system(folder)
         names = _asked(folder, lambda: sorted(files.find(name)))
@@ -129,6 +127,19 @@ def files_below(folder: str) -> list[str]:
     if not kept:
         raise PlaceError(f"{folder}: the folder has no files")
     return kept
+
+
+def _below(folder: str) -> Iterator[Path]:
+    """The files of a local folder that are not hidden; a folder that cannot be listed is an error, not an empty one."""
+
+    def refuse(error: OSError) -> None:
+        raise PlaceError(f"{str(error.filename)!r}: {error.strerror}")
+
+    for place, folders, names in os.walk(folder, onerror=refuse):
+        folders[:] = [name for name in folders if not _hidden(name)]
+        for name in names:
+            if not _hidden(name) and (path := Path(place) / name).is_file():
+                yield path
 
 
 def state_of(path: str) -> State:
