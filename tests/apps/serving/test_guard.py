@@ -113,6 +113,10 @@ def test_what_does_not_end_in_time_gets_504_or_408(monkeypatch: pytest.MonkeyPat
     assert slow.status == 504 and "within 0.05 s" in slow.error
     dripping = asyncio.run(ask(guarded(echo, timeout=0.05), parts=[b"x"] * 1000, pause=0.01))
     assert dripping.status == 408 and dripping.parts_read < 20
+    monkeypatch.setattr(guard, "DRAINED_SECONDS", 0.3)
+    short = {**JSON, "content-length": "50"}
+    waiting = asyncio.run(ask(guarded(echo, timeout=0.05), parts=[b"x"] * 1000, pause=0.01, headers=short))
+    assert waiting.status == 408 and waiting.read_before_answer < 8, "a small body is not waited for once more"
     gone = asyncio.run(ask(guarded(echo), parts=[]))
     assert gone.status == 0 and gone.body == b""
 

@@ -35,6 +35,8 @@ DRAINED_BYTES, DRAINED_SECONDS = 1 << 28, 10.0
 """How much of a refused body is read and dropped: most clients send all of it before they look for the answer, and see
 a broken connection instead if nobody reads. Nothing of it is kept."""
 SMALL_BYTES = 1 << 16
+LATE = 408
+"""Status of a body that does not arrive: its rest is not waited for."""
 _HEADERS = (
     (b"cache-control", b"no-store"),
     (b"x-content-type-options", b"nosniff"),
@@ -104,7 +106,7 @@ class Guard:
             async with asyncio.timeout(limit):
                 await request.read(self._settings.max_bytes)
         except TimeoutError:
-            raise Refusal(408, f"the body did not arrive within {limit:g} s") from None
+            raise Refusal(LATE, f"the body did not arrive within {limit:g} s") from None
         if request.gone:
             return
         try:
@@ -178,7 +180,8 @@ class _Request:
         if self._begun:
             return
         length = self.header(b"content-length") or b"0"
-        if not self.header(b"transfer-encoding") and length.isdigit() and int(length[:20]) <= SMALL_BYTES:
+        is_small = not self.header(b"transfer-encoding") and length.isdigit() and int(length[:20]) <= SMALL_BYTES
+        if is_small and refusal.status != LATE:
             await self._drain()  # at once there, so that the connection can be used again
         body = json.dumps({"error": str(refusal)}, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
         headers = {"Content-Type": "application/json", "Content-Length": str(len(body)), **refusal.headers}
