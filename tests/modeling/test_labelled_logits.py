@@ -73,6 +73,16 @@ def test_loss_and_gradients_are_those_of_all_logits(recipe: str, objective: dict
         assert len(some.logits) == min(most, most * math.ceil(1280 * share) // 1024 + 64)
 
 
+@pytest.mark.parametrize("kind", ["number", "del", "was"])
+def test_number_tokens_have_the_same_loss(kind: str) -> None:
+    model = without_dropout(model_of("luna", joint=False, ratio=0.9, number_tokens={"loss": kind, "weight": 1.0}))
+    batch = batch_of(model)
+    (whole, wanted), (some, found) = (gradients(model, batch, labelled) for labelled in (False, True))
+    assert some.loss.item() == pytest.approx(whole.loss.item(), rel=1e-6)
+    for name, gradient in wanted.items():
+        torch.testing.assert_close(found[name], gradient, rtol=1e-4, atol=1e-6, msg=name)
+
+
 @pytest.mark.parametrize("labelled", [False, True])
 def test_without_labels_the_loss_is_finite(labelled: bool) -> None:
     model = model_of(ratio=0.0, number_ratio=0.0)

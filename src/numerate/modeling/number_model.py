@@ -393,6 +393,8 @@ class NumberModel(PretrainedInterface):
             return None
         if self.objective is None or self.objective.reads_logits:
             return None
+        if (added := self.objective.number_tokens) is not None and added.reads_neighbours:
+            return None  # tokens that are picked from their rows have none
         known, share = task.token_places, task.token_share  # type: ignore[union-attr]
         return labelled_places(labels != -100, share) if known is None else known
 

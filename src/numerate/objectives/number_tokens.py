@@ -92,6 +92,11 @@ class NumberTokenLoss:
         self.weight = {"del": 0.01}.get(loss, 0.3) if self.config.weight is None else self.config.weight
         self._tables: dict[tuple[torch.device, int], NumberVocabulary] = {}
 
+    @property
+    def reads_neighbours(self) -> bool:
+        """Whether a term depends on the labels beside a token: the digits of a number, or a digit's place."""
+        return self.config.loss in ("number", "del")
+
     def __call__(
         self, logits: Tensor, labels: Tensor, shift: bool = False, shares: Mapping[str, Tensor] | None = None
     ) -> Tensor:
