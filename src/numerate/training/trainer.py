@@ -29,6 +29,7 @@ from numerate.training.objective import ObjectiveCallback
 from numerate.training.output_folder import output_folder
 from numerate.training.prepared_batches import Packed, Preparation
 from numerate.training.progress import Throughput
+from numerate.training.sharding import keep_shared_weights_together
 from numerate.training.step_graphs import NUMBERS, TOKENS, StepGraphs, padded_to, why_not
 
 if TYPE_CHECKING:
@@ -128,6 +129,8 @@ class NumberTrainer(NumberEvaluation):
         self.throughput = Throughput(self.args.world_size)
         if self.args.fsdp and not self.is_fsdp_enabled:
             _log.warning("fsdp is set, but accelerate does not shard here: every process keeps the whole model")
+        if self._numbers is not None and self.is_fsdp_enabled:
+            keep_shared_weights_together(self.accelerator, self._numbers)
 
     # Training.
 
