@@ -47,9 +47,7 @@ def test_only_common_folds_and_seeds_are_compared(tmp_path: Path, capsys: pytest
         np.savez(tmp_path / "grid" / f"bare-rate0.0002-seed{seed}-epochs2.npz", **none)
     given = ["--source", str(source), "--folder", str(tmp_path / "grid"), "--number", "3"]
     answers = tmp_path / "answers.npz"
-    tatqa_folds.main(
-        [*given, "--rows", "a@b:2e-4", "--json", str(tmp_path / "found.json"), "--store", str(answers)]
-    )
+    tatqa_folds.main([*given, "--rows", "a@b:2e-4", "--json", str(tmp_path / "found.json"), "--store", str(answers)])
     assert "seeds [1], folds [0, 1], 4 questions" in capsys.readouterr().out
     found = json.loads((tmp_path / "found.json").read_text())["figures"]["a@b:2e-4"]
     assert (found["EM"]["row"], found["EM"]["base"], found["EM"]["paired"]["estimate"]) == (1, 0, 1)
