@@ -269,9 +269,9 @@ class _Trained:
         if config.encoded is not None:
             data = dataclasses.replace(run.data, train=config.files()[0], dev=None, tables=None)
         else:
-            texts = self._written(run)
-            self.texts = texts[0]
-            data = dataclasses.replace(run.data, train=str(texts[0]), dev=str(texts[1]), tables=None)
+            written = self._written(run)
+            self.texts = written[0]
+            data = dataclasses.replace(run.data, train=str(written[0]), dev=str(written[1]), tables=None)
         self.described, plan = run, dataclasses.replace(run, data=data)
         arguments, own = training_arguments(plan, self.folder)
         self.prepared = self.folder / "prepared"
@@ -282,8 +282,9 @@ class _Trained:
                 raise
             bare = dataclasses.replace(plan, data=dataclasses.replace(data, train=None))
             ready = prepare(bare, self.prepared, seed=arguments.seed)
-            ready = dataclasses.replace(ready, data=_same_texts(Path(config.files()[0]), ready.model.processor, config))
-            fit_parts(ready.model, first_numbers(ready.data["train"]))
+            texts = _same_texts(Path(config.files()[0]), ready.model.processor, config)
+            ready = dataclasses.replace(ready, data=texts)
+            fit_parts(ready.model, first_numbers(texts["train"]))
         if config.probes is not None:
             model = ready.model
             model.embedder = load_probed_embedder(config.probes, model.info.embedding_dim)
