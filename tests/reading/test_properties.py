@@ -83,6 +83,11 @@ def test_random_texts(make, draw):
     check([make(draw) for _ in range(40)])
 
 
+@pytest.mark.parametrize("text", ["h2h11.t", "a2h11 b", "at 2h11", "x2h30m"])
+def test_a_letter_before_an_hour_makes_it_a_name_on_both_paths(text):
+    assert StandardReader().spans(text) == SlowReader().spans(text)
+
+
 @settings(max_examples=20, deadline=None)
 @given(draw=SEEDS)
 def test_fast_path_equals_slow_path(draw):

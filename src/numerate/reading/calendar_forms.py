@@ -35,7 +35,7 @@ _ordinal_month = re.compile(r" (?:of )?([A-Z][a-z]++)").match
 _year_follows = re.compile(r"\.?(?: de| del)? \d{4}(?!\d)").match
 _ARTICLES = word_set("articles_before_dates")
 _POINT_TIME = re.compile(r"([01]?[0-9]|2[0-4])\.([0-5][0-9])(?=[ \n]?(?:[apAP]\.?[mM]\b|Uhr\b))").match
-_H_TIME = re.compile(r"([01]?[0-9]|2[0-4])h([0-5][0-9])(?!\w)").match
+_H_TIME = re.compile(r"(?<![^\W\d_])([01]?[0-9]|2[0-4])h([0-5][0-9])(?!\w)").match
 _CLOCK = re.compile(r"[ \n]?(?:[ap]\.?m\b|o'clock|Uhr|hrs?\b|GMT|UTC|[ECMP][SD]T\b)", re.IGNORECASE).match
 _RATIO_AFTER = re.compile(
     r"[ -]?[(]?(?:serial |final |molar |mass |weight |volume |w/w|v/v|w/v)?"
