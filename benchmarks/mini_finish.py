@@ -13,7 +13,8 @@ from mini_alarms import false_alarms
 from mini_calibration import calibrate_rare, inside_90, intervals_by_kind
 from mini_corpus import TABLES, drawn_passages, held_out_titles, lines_of, name_of, passages
 from mini_training import load_weights, put_weights
-from slips import DigitScores, detection, print_tables
+from slip_baselines import DigitScores
+from slips import detection, print_tables
 
 import numerate
 from numerate.apps.calibrating import calibrate

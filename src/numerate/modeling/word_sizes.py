@@ -138,7 +138,7 @@ class WordSizes(Config):
     def _shares(self, word: str, left_out: float = 0.0, at: int = 0) -> np.ndarray:
         """Shares of the bins for a word, from the lowest numbers to the highest; one number of bin `at` is left out."""
         one = left_out * self._spread(at)
-        every = self._tables[""] if "" in self._tables else np.zeros(_CELLS)
+        every = self._tables.get("", np.zeros(_CELLS))
         general = (np.maximum(every - one, 0) + _TRUST / _CELLS) / (max(every.sum() - left_out, 0) + _TRUST)
         own = self._tables.get(word) if word else None
         if own is None:
@@ -214,9 +214,14 @@ def word_of(numeral: Numeral, text: str) -> str:
     return f"< {before[1].lower()[-MAX_LETTERS:]}" if before else "<"
 
 
-def _key(value: float) -> str:
+def _place(value: float) -> int:
+    """The bin of a size, from 10^(place/5) on; what is smaller or larger than all bins belongs to the outermost."""
     place = math.floor(math.log10(abs(value)) * _BINS + 1e-9)
-    return f"{'n' if value < 0 else ''}{min(max(place, _BINS * _LOWEST), _BINS * _HIGHEST - 1)}"
+    return min(max(place, _BINS * _LOWEST), _BINS * _HIGHEST - 1)
+
+
+def _key(value: float) -> str:
+    return f"{'n' if value < 0 else ''}{_place(value)}"
 
 
 def _cell(negative: bool, place: int) -> int:
@@ -234,7 +239,7 @@ def _places(values: np.ndarray) -> np.ndarray:
 def _bins(values: np.ndarray) -> np.ndarray:
     """Indices of the bins of values; -1 for zeros and what is not finite."""
     usable = np.isfinite(values) & (values != 0)
-    found = [_cell(value < 0, int(_key(value).removeprefix("n"))) if use else -1
+    found = [_cell(value < 0, _place(value)) if use else -1
              for value, use in zip(values.tolist(), usable.tolist(), strict=True)]  # fmt: skip
     return np.array(found, dtype=int)
 
