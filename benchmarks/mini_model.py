@@ -159,25 +159,27 @@ def train(options: argparse.Namespace) -> None:
         fit_to_texts(model, arrays.bits[some.numpy()].view("float64"))
     model = model.to(options.device)
 
-    def steps() -> Iterator[dict[str, Any]]:
+    def steps() -> Iterator[tuple[int, dict[str, Any]]]:
         if stage == "words":
             starts, lengths = texts.chunks()
-            for rows in batches(lengths, options.batch, options.seed):
-                yield texts.words(starts[rows], lengths[rows], rows)
+            for epoch, rows in batches(lengths, options.batch, options.seed):
+                yield epoch, texts.words(starts[rows], lengths[rows], rows)
             return
         counts = json.loads((folder / "meta.json").read_text("utf-8"))["texts"]
         most = sum(count for part, count in counts.items() if part != "tables" or not options.without_tables)
         rows = _mixed(texts, options.plain_share, options.seed, most)
-        for some in batches(texts.lengths[rows], options.batch, options.seed):
-            yield _of_stage(texts, rows[some], stage)
+        for epoch, some in batches(texts.lengths[rows], options.batch, options.seed):
+            yield epoch, _of_stage(texts, rows[some], stage)
 
     print(f"{len(texts):,} texts, loaded in {time.perf_counter() - begin:.0f} s", flush=True)
     left = options.minutes - (time.perf_counter() - begin) / 60
     rates = {"rate": options.rate, "number_rate": options.number_rate if stage == "numbers" else "same"}
-    figures = run(model, steps(), **rates, steps=options.steps, minutes=max(left, 0.01))
+    limits = {"steps": options.steps, "minutes": max(left, 0.01)}
+    figures = run(model, steps(), **rates, **limits, compiles=options.compile)
     state = {key: value for key, value in model.state_dict().items() if key != "number_config"}
     paths = save_weights(state, folder, name)
     described = {"stage": stage, **figures, **rates, "batch": options.batch, "seed": options.seed}
+    described |= {"compile": options.compile}
     described |= {"head": options.head, "without_tables": options.without_tables}
     described |= {
         "device": torch.cuda.get_device_name() if options.device == "cuda" else "cpu",
@@ -223,6 +225,7 @@ def main(given: Sequence[str] | None = None) -> None:
     parser.add_argument("--minutes", type=float, default=9.0, help="time of one stage of the training")
     parser.add_argument("--steps", type=int, default=1_000_000, help="most steps of one stage")
     parser.add_argument("--batch", type=int, default=512, help="texts per step")
+    parser.add_argument("--compile", action="store_true", help="train with a compiled backbone")
     parser.add_argument("--rate", type=float, default=3e-4, help="highest learning rate")
     parser.add_argument("--number-rate", type=float, default=1e-3, help="that of the weights beside the backbone")
     parser.add_argument("--head", help="kind of another head than the recipe's, for a model to compare with")

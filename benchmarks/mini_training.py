@@ -1,4 +1,8 @@
-"""The training loop of `numerate-mini`: all texts lie on the device, and batches are cut out of flat arrays there."""
+"""The training loop of `numerate-mini`: all texts lie on the device, and batches are cut out of flat arrays there.
+
+On an accelerator, steps are recorded as CUDA graphs: a step of so small a model takes longer to launch than to run. So
+widths of batches are multiples of 16 tokens, and all batches have the same number of texts.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +19,7 @@ from safetensors.torch import load_file, save_file
 
 from numerate.processing.number_table import GIVEN, PADDING
 from numerate.training.learning_rates import parameter_groups
+from numerate.training.step_graphs import TOKENS, StepGraphs, padded_to
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -24,6 +29,7 @@ if TYPE_CHECKING:
 
 SHARD_BYTES = 14 << 20
 """Largest size of a file of weights that is sent back."""
+LONGEST_GRADIENT = 1.0
 _POOL = 64
 """Batches whose texts are sorted by length together."""
 
@@ -91,7 +97,7 @@ class Texts:
     def _tokens(self, starts: np.ndarray, lengths: np.ndarray) -> tuple[Tensor, Tensor, Tensor]:
         """Ids and mask (B, T) with [CLS] and [SEP], and the place in the arrays of each token, -1 for others."""
         first, length = (torch.from_numpy(each).to(self.device)[:, None] for each in (starts, lengths))
-        width = (int(lengths.max()) + 2 + 7) // 8 * 8  # a multiple of 8 is faster on a GPU
+        width = -(-(int(lengths.max()) + 2) // TOKENS) * TOKENS
         place = torch.arange(-1, width - 1, device=self.device)
         inside = (place >= 0) & (place < length)
         at = torch.where(inside, first + place, -1)
@@ -102,26 +108,31 @@ class Texts:
         return ids, (place <= length).long(), at
 
 
-def batches(lengths: np.ndarray, size: int, seed: int) -> Iterator[np.ndarray]:
-    """Endless epochs of batches of texts of similar length, in random order."""
+def batches(lengths: np.ndarray, size: int, seed: int) -> Iterator[tuple[int, np.ndarray]]:
+    """Endless epochs of batches of texts of similar length, in random order, each with the number of its epoch.
+
+    All batches have `size` texts; what is left of an epoch is left out, unless there is no whole batch.
+    """
     random = np.random.default_rng(seed)
-    while True:
+    for epoch in itertools.count():
         order = random.permutation(len(lengths))
         for start in range(0, len(order), size * _POOL):
             pool = order[start : start + size * _POOL]
             pool = pool[np.argsort(lengths[pool], kind="stable")]
             cuts = [pool[at : at + size] for at in range(0, len(pool), size)]
             for index in random.permutation(len(cuts)):
-                yield cuts[index]
+                if len(cuts[index]) == min(size, len(lengths)):
+                    yield epoch, cuts[index]
 
 
 def run(
-    model: Any, steps_of: Iterator[dict[str, Tensor]], *, rate: float, steps: int, minutes: float,
-    number_rate: float | str = "same", warmup: float = 0.03, decay: float = 0.01,
+    model: Any, steps_of: Iterator[tuple[int, dict[str, Tensor]]], *, rate: float, steps: int, minutes: float,
+    number_rate: float | str = "same", warmup: float = 0.03, decay: float = 0.01, compiles: bool = False,
 ) -> dict[str, float]:  # fmt: skip
     """Trains all weights, with a rate that falls to 0 at the last step or at the end of the time, whatever is first.
 
-    Weights outside of the backbone, which begin untrained, have the rate `number_rate`.
+    Weights outside of the backbone, which begin untrained, have the rate `number_rate`. Batches come with their epoch,
+    of which masks are drawn anew. With `compiles` the backbone is compiled.
 
     Steps with a loss or gradient that is not finite are left out, and counted.
     """
@@ -136,35 +147,66 @@ def run(
     ]  # fmt: skip
     fused = {"fused": True} if device.type == "cuda" else {}
     optimizer = torch.optim.AdamW(groups, lr=rate, betas=(0.9, 0.98), **fused)
-    narrow = torch.autocast(device.type, torch.bfloat16) if device.type == "cuda" else contextlib.nullcontext()
     model.train()
     model.labelled_logits = True
+    graphs = StepGraphs(model, LONGEST_GRADIENT) if device.type == "cuda" else None
     begin, losses, bad, texts, done = time.perf_counter(), [], 0, 0, 0
-    for step, batch in enumerate(itertools.islice(steps_of, steps)):
-        spent = (time.perf_counter() - begin) / (60 * minutes)
-        progress = max(step / steps, spent)
-        if progress >= 1:
-            break
-        scale = min(1.0, progress / warmup if progress < warmup else (1 - progress) / (1 - warmup))
-        for group in optimizer.param_groups:
-            group["lr"] = group["highest"] * max(scale, 1e-3)
-        with narrow:
-            loss = model(**batch).loss
-        loss.backward()
-        size = torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        if bool(torch.isfinite(size)) and bool(torch.isfinite(loss)):
-            optimizer.step()
-            losses.append(loss.detach())
-        else:
-            bad += 1
-        optimizer.zero_grad(set_to_none=True)
-        texts, done = texts + len(batch["input_ids"]), step + 1
-        if done % max(1, min(200, steps // 10)) == 0:
-            recent = torch.stack(losses[-50:]).mean().item() if losses else math.nan
-            seconds = time.perf_counter() - begin
-            print(f"step {done}: loss {recent:.4f}, {texts / seconds:.0f} texts/s, {seconds:.0f} s", flush=True)
+    with _compiled(model) if compiles else contextlib.nullcontext():
+        for step, (epoch, batch) in enumerate(itertools.islice(steps_of, steps)):
+            spent = (time.perf_counter() - begin) / (60 * minutes)
+            progress = max(step / steps, spent)
+            if progress >= 1:
+                break
+            scale = min(1.0, progress / warmup if progress < warmup else (1 - progress) / (1 - warmup))
+            for group in optimizer.param_groups:
+                group["lr"] = group["highest"] * max(scale, 1e-3)
+            model.objective.epoch = epoch
+            loss, size = _gradients(model, batch, graphs)
+            if bool(torch.isfinite(size)) and bool(torch.isfinite(loss)):
+                optimizer.step()
+                losses.append(loss)
+            else:
+                bad += 1
+            optimizer.zero_grad(set_to_none=True)
+            texts, done = texts + len(batch["input_ids"]), step + 1
+            if done % max(1, min(500, steps // 10)) == 0:
+                recent = torch.stack(losses[-50:]).mean().item() if losses else math.nan
+                seconds = time.perf_counter() - begin
+                print(
+                    f"step {done}: epoch {epoch}, loss {recent:.4f}, {texts / seconds:.0f} texts/s, {seconds:.0f} s",
+                    flush=True,
+                )
     last = torch.stack(losses[-50:]).mean().item() if losses else math.nan
-    return {"steps": done, "texts": texts, "seconds": time.perf_counter() - begin, "loss": last, "left_out_steps": bad}
+    found = {"steps": done, "texts": texts, "seconds": time.perf_counter() - begin, "loss": last, "left_out_steps": bad}
+    return found | ({} if graphs is None else {"recorded_graphs": graphs.count})
+
+
+def _gradients(model: Any, batch: dict[str, Tensor], graphs: StepGraphs | None) -> tuple[Tensor, Tensor]:
+    """Sets the clipped gradients of a batch; returns its loss and their norm before clipping."""
+    device = model.device
+
+    def forward_and_back(inputs: dict[str, Tensor]) -> Tensor:
+        narrow = torch.autocast(device.type, torch.bfloat16) if device.type == "cuda" else contextlib.nullcontext()
+        with narrow:
+            loss = model(**inputs).loss
+        loss.backward()
+        return loss.detach()
+
+    if graphs is None:
+        return forward_and_back(batch), torch.nn.utils.clip_grad_norm_(model.parameters(), LONGEST_GRADIENT)
+    loss = graphs.step(padded_to(batch), forward_and_back)
+    if graphs.norm is not None:
+        return loss, graphs.norm
+    return loss, torch.nn.utils.clip_grad_norm_(model.parameters(), LONGEST_GRADIENT)
+
+
+def _compiled(model: Any) -> contextlib.AbstractContextManager[None]:
+    """A context in which the backbone is compiled, once for all widths."""
+    from accelerate.utils import TorchDynamoPlugin
+
+    from numerate.training.compiled_backbone import compiled_backbone
+
+    return compiled_backbone(model, TorchDynamoPlugin(backend="inductor", dynamic=True))  # type: ignore[arg-type]
 
 
 def save_weights(
