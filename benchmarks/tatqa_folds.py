@@ -4,9 +4,10 @@
     python benchmarks/tatqa_folds.py --source dev.json --answers results/luna-tatqa-answers.npz --rows in-place:2e-4
 
 A cross-validation whose time was up leaves the answers of its finished folds below `folds`, and a whole one its
-predictions. For each row (its rate behind a colon) the folds that all of its seeds have are compared with the base
-row's answers to the same questions, of the same seeds: EM, F1 and EM of arithmetic questions, EM and F1 by answer type,
-and paired differences with 95 % intervals over contexts.
+predictions. For each row (its rate behind a colon) its answers are compared with the base row's to the same questions,
+on the folds that both have, each a mean over all seeds that the row has there: EM, F1 and EM of arithmetic questions,
+EM and F1 by answer type, and paired differences with 95 % intervals over contexts. With `--answers` beside `--folder`,
+the trainings of the folder are counted as further seeds.
 """
 
 from __future__ import annotations
@@ -87,18 +88,24 @@ def stored(file: Path, row: str) -> dict[int, dict[int, Columns]]:
     return found
 
 
+def joined(one: dict[int, dict[int, Columns]], more: dict[int, dict[int, Columns]]) -> dict[int, dict[int, Columns]]:
+    """Answers of two runs, the seeds of the second numbered behind those of the first."""
+    behind = max(one, default=-1) + 1
+    return one | {behind + seed: folds for seed, folds in more.items()}
+
+
 def compared(parts: Parts, ours: dict[int, dict[int, Columns]], base: dict[int, dict[int, Columns]]) -> dict[str, Any]:
-    """Means over seeds of a row and of the base, on the questions that both have for all of the row's seeds."""
-    seeds = sorted(set(ours) & set(base))
-    folds = sorted(set.intersection(*(set(side[seed]) for side in (ours, base) for seed in seeds))) if seeds else []
+    """Means over seeds of a row and of the base, on the folds that both have."""
+    sides = ours, base
+    folds = sorted(set.intersection(*({fold for of in side.values() for fold in of} for side in sides)))
     if not folds:
-        raise SystemExit("no fold that both rows have for the same seeds: look at the names below --folder")
-    asked = [parts.asked["test"][fold] for fold in folds]
-    chosen = np.concatenate(asked)
+        raise SystemExit("no fold that both rows have: look at the names below --folder")
+    chosen = np.concatenate([parts.asked["test"][fold] for fold in folds])
     types = np.array([parts.examples[index].question.answer_type for index in chosen])
     groups = torch.from_numpy(parts.contexts[chosen])
-    means = [_means(parts, asked, [side[seed] for seed in seeds], folds) for side in (ours, base)]
-    found: dict[str, Any] = {"seeds": seeds, "folds": folds, "questions": len(chosen)}
+    means = [_means(parts, side, folds) for side in sides]
+    trained = [[sum(fold in of for of in side.values()) for fold in folds] for side in sides]
+    found: dict[str, Any] = {"folds": folds, "trainings": trained[0], "of base": trained[1], "questions": len(chosen)}
     numeric = types == "arithmetic"
     measured = [("EM", "em", numeric | True), ("F1", "f1", numeric | True), ("EM_num", "em", numeric)]
     measured += [
@@ -114,49 +121,45 @@ def compared(parts: Parts, ours: dict[int, dict[int, Columns]], base: dict[int, 
     return found
 
 
-def _means(
-    parts: Parts, asked: list[np.ndarray], given: list[dict[int, Columns]], folds: list[int]
-) -> dict[str, np.ndarray]:
-    """Scores of each question, means over seeds."""
-    examples = [[parts.examples[index] for index in rows] for rows in asked]
-    scores = [
-        [question_scores(some, one[fold]) or {} for some, fold in zip(examples, folds, strict=True)] for one in given
-    ]
-    return {
-        name: np.mean([np.concatenate([each[name] for each in one]) for one in scores], axis=0) for name in MEASURES
-    }
+def _means(parts: Parts, given: dict[int, dict[int, Columns]], folds: list[int]) -> dict[str, np.ndarray]:
+    """Scores of each question of the folds, means over the seeds that have its fold."""
+    by_fold = []
+    for fold in folds:
+        examples = [parts.examples[index] for index in parts.asked["test"][fold]]
+        scores = [question_scores(examples, of[fold]) or {} for of in given.values() if fold in of]
+        by_fold.append({name: np.mean([each[name] for each in scores], axis=0) for name in MEASURES})
+    return {name: np.concatenate([each[name] for each in by_fold]) for name in MEASURES}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """The command line."""
     parser = harness.parser_of(__doc__)
     parser.add_argument("--source", required=True, help="file of contexts that was cross-validated")
-    where = parser.add_mutually_exclusive_group(required=True)
-    where.add_argument("--folder", help="folder of the grid's results")
-    where.add_argument("--answers", help="file that --store wrote")
+    parser.add_argument("--folder", help="folder of the grid's results")
+    parser.add_argument("--answers", help="file that --store wrote")
     parser.add_argument("--store", help="file to write the answers of all rows to (.npz)")
     parser.add_argument("--rows", nargs="+", required=True, help="rows with their rates: in-place:2e-4")
     parser.add_argument("--base", default="bare:2e-4", help="row to compare with")
     parser.add_argument("--number", type=int, default=5, help="number of folds")
     options = parser.parse_args(arguments)
+    if not options.folder and not options.answers:
+        parser.error("give --folder, --answers, or both")
     parts = parts_of(
         TatqaTrial(encoding="bare", seed=0, source=options.source, model="unused", folds=options.number)
     )  # no model is loaded
     sides = {}
     for given in (options.base, *options.rows):
         row, _, rate = given.rpartition(":")
-        sides[given] = (
-            answers_of(Path(options.folder), row, float(rate), parts)
-            if options.folder
-            else stored(Path(options.answers), given)
-        )
+        sides[given] = stored(Path(options.answers), given) if options.answers else {}
+        if options.folder:
+            sides[given] = joined(sides[given], answers_of(Path(options.folder), row, float(rate), parts))
     if options.store:
         store(Path(options.store), sides)
     figures = {row: compared(parts, sides[row], sides[options.base]) for row in options.rows}
     for row, found in figures.items():
-        print(f"{row}: seeds {found['seeds']}, folds {found['folds']}, {found['questions']} questions")
+        print(f"{row}: trainings of folds {found['folds']}: {found['trainings']}, {found['questions']} questions")
         for label, one in found.items():
-            if label in ("seeds", "folds", "questions"):
+            if not isinstance(one, dict):
                 continue
             print(f"  {label} {100 * one['row']:.1f}, base {100 * one['base']:.1f}, {one['paired']}")
     harness.write(options, figures)

@@ -48,7 +48,7 @@ def test_only_common_folds_and_seeds_are_compared(tmp_path: Path, capsys: pytest
     given = ["--source", str(source), "--folder", str(tmp_path / "grid"), "--number", "3"]
     answers = tmp_path / "answers.npz"
     tatqa_folds.main([*given, "--rows", "a@b:2e-4", "--json", str(tmp_path / "found.json"), "--store", str(answers)])
-    assert "seeds [1], folds [0, 1], 4 questions" in capsys.readouterr().out
+    assert "trainings of folds [0, 1]: [1, 1], 4 questions" in capsys.readouterr().out
     found = json.loads((tmp_path / "found.json").read_text())["figures"]["a@b:2e-4"]
     assert (found["EM"]["row"], found["EM"]["base"], found["EM"]["paired"]["estimate"]) == (1, 0, 1)
     kept = ["--source", str(source), "--answers", str(answers), "--number", "3", "--json", str(tmp_path / "again.json")]
