@@ -7,7 +7,8 @@
 One number of each held-out sentence (or row of a table) gets a slip; what is planted is read again, and a slip that
 changes nothing is left out. The model's score is that of its alarms (`odds`), and a slip that turns an ordinal into one
 with a wrong ending (`23nd`), which no model reads as a number, is found by the rule `ordinal` of `numerate check`. A
-method scores the number as it is written and with the slip. AUC is that of right against
+method scores the number as it is written and with the slip. `check` is what a user sees: the model, and all rules of
+consistency, which find a number if they report it or compare what they report with it. AUC is that of right against
 wrong numbers; `found at 5 %` is the share of slips above the score that 5 % of the right numbers of the corpus exceed.
 `false alarms` is the share of right numbers that are reported at 5 % as the model was calibrated; with --calibrate, as
 it is calibrated anew to each corpus's dev part.
@@ -31,8 +32,9 @@ from slip_baselines import MISSED, DigitScores, Histogram
 
 import numerate
 from numerate.apps.calibrating import calibrate
+from numerate.apps.consistency.checker import ConsistencyChecker
 from numerate.apps.consistency.dates.ordinal_endings import wrong_endings
-from numerate.apps.documents import sentence_spans
+from numerate.apps.documents import Document, sentence_spans
 from numerate.apps.plausible import scores_of
 from numerate.modeling.number_calibration import MEASURES, alarm_measure, group_of
 from numerate.modeling.plausibility import HiddenNumbers, hidden_numbers
@@ -240,6 +242,7 @@ def detection(
         methods: dict[str, tuple[np.ndarray, dict[str, np.ndarray]]] = {}
         scores = ModelScores(model)(cases)
         methods |= {f"model ({each})" if each != measure else "model": scores[each] for each in (measure, *scores)}
+        methods["check"] = _with_rules(cases, *scores[measure])
         for label, other in (others or {}).items():
             methods[label] = ModelScores(other)(cases)["bits"]
         for label, histogram in histograms.items():
@@ -289,6 +292,31 @@ def _by_place(cases: Sequence[Case], right: np.ndarray, wrong: dict[str, np.ndar
                 both = {"auc": auc(right, mine), "auc of its kind": auc(right[sorts == sort], mine)}
                 found[f"{sort}, {place}"] = both | {"slips": len(mine)}
     return found
+
+
+def _with_rules(
+    cases: Sequence[Case], right: np.ndarray, wrong: dict[str, np.ndarray]
+) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Scores of the model, and `CERTAIN` where a rule of consistency names the number; rows of tables have no rules."""
+    checker = ConsistencyChecker()
+
+    def named(text: str, start: int) -> bool:
+        for found in checker.check(Document(kind="text", text=text)):
+            places = [(each["start"], each["end"]) for each in found.evidence.get("others", ())]
+            if any(first <= start < last for first, last in [*places, *([found.span] if found.span else [])]):
+                return True
+        return False
+
+    def scored(kind: str | None, scores: np.ndarray) -> np.ndarray:
+        result = scores.copy()
+        for row, case in enumerate(cases):
+            if case.is_row or (kind is not None and kind not in case.wrong):
+                continue
+            if named(case.text if kind is None else case.wrong[kind][0], case.numeral.start):
+                result[row] = CERTAIN
+        return result
+
+    return scored(None, right), {kind: scored(kind, scores) for kind, scores in wrong.items()}
 
 
 def _of_histogram(histogram: Histogram, cases: Sequence[Case]) -> tuple[np.ndarray, dict[str, np.ndarray]]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import gzip
 import importlib
+import itertools
 import json
 import random
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+import torch
 from judging_models import facts, judging_model
 from tiny_models import new_backbone, tokenizer_of
 
@@ -97,7 +99,9 @@ def test_a_model_that_knows_the_facts_finds_the_slips(data: Path, tmp_path: Path
     methods = result["units"]["methods"]
     assert methods["model"]["all"]["x10"]["auc"] > 0.97 and methods["word behind"]["all"]["x10"]["auc"] > 0.9
     others = {"model (bits)", "model (slip)", "model (tail)", "global histogram", "word behind", "number-blind"}
-    assert set(methods) == {"model", *others} and 0 < methods["number-blind"]["all"]["x10"]["auc"] < 1
+    # Rules find nothing in these texts that the model does not.
+    assert methods["check"]["all"]["x10"]["auc"] >= methods["model"]["all"]["x10"]["auc"]
+    assert set(methods) == {"model", "check", *others} and 0 < methods["number-blind"]["all"]["x10"]["auc"] < 1
     # All sub-words of the number are masked: against the sum of their log-probabilities, one by one.
     numeral = numerate.find("It is 4500 m.")[0]
     words, ids = blind.words, blind.words("It is 4500 m.", return_tensors="pt")["input_ids"]
@@ -111,6 +115,39 @@ def test_a_model_that_knows_the_facts_finds_the_slips(data: Path, tmp_path: Path
     slips.print_tables(result)
     right, wrong = np.array([0.0, 1.0, 2.0]), np.array([1.0, 3.0])
     assert slips.auc(right, wrong) == pytest.approx((1.5 + 3) / 6)
+
+
+def test_what_the_rules_of_check_find_is_certain() -> None:
+    slips = importlib.import_module("slips")
+    text = "The lake is 28 km (17 mi) long, and the town has 900 people."
+    numeral = numerate.find(text)[0]
+    wrong = {"x10": (text.replace("28", "280"), numerate.find(text.replace("28", "280"))[0])}
+    cases = [slips.Case(text, numeral, wrong), slips.Case(text, numerate.find(text)[2], {})]
+    right, found = slips._with_rules(cases, np.zeros(2), {"x10": np.array([0.0, np.nan])})
+    assert right.tolist() == [0, 0] and found["x10"][0] == slips.CERTAIN and np.isnan(found["x10"][1])
+
+
+def test_masks_are_drawn_anew_in_each_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
+    training = importlib.import_module("mini_training")
+    drawn = list(itertools.islice(training.batches(np.array([3, 4, 5, 6, 7]), 2, 0), 4))
+    assert [epoch for epoch, _ in drawn] == [0, 0, 1, 1] and {len(rows) for _, rows in drawn} == {2}
+    model = numerate.attach(
+        new_backbone("bert"), tokenizer_of("bert"), "subwords", objective={"kind": "masked", "what": "words"}
+    )
+    encoded = model.processor("The tower is tall and old.", return_tensors="pt")
+    batch = {key: encoded[key] for key in ("input_ids", "attention_mask")} | {"sample_id": torch.tensor([7])}
+    seen: list[list[int]] = []
+    prepare = model.objective.prepare
+
+    def shown(*given: Any) -> Any:
+        task = prepare(*given)
+        seen.append(task.labels[0].tolist())
+        return task
+
+    monkeypatch.setattr(model.objective, "prepare", shown)
+    epochs = [0, 0, *range(1, 9)]
+    training.run(model, ((epoch, batch) for epoch in epochs), rate=1e-9, steps=len(epochs), minutes=1)
+    assert seen[0] == seen[1] and any(each != seen[0] for each in seen[2:])
 
 
 @pytest.mark.slow
