@@ -127,6 +127,19 @@ def test_what_fit_does_not_take() -> None:
 # Tokenizers.
 
 
+def test_a_tokenizer_without_padding_can_be_asked_as_one_with_it() -> None:
+    """GPT-2's tokenizer has no padding token; `generate` filled rows without one, and `predict` could not."""
+    import copy
+
+    words = copy.deepcopy(tokenizer_of("gpt2"))
+    words.pad_token = None
+    torch.manual_seed(0)
+    bare = numerate.attach(new_backbone("gpt2"), words, "in-place").eval()
+    answers = bare.predict(ASKING).median()
+    assert torch.equal(answers, attached("gpt2").predict(ASKING).median()) and words.pad_token is None
+    assert torch.allclose(answers[:1], bare.predict(ASKING[0]).median())
+
+
 @pytest.mark.parametrize(("backbone", "words"), [("bert", "roberta"), ("bert", "gpt2"), ("classifier", "llama")])
 def test_a_tokenizer_with_too_many_ids_is_refused(backbone: str, words: str) -> None:
     with pytest.raises(ValueError, match=r"the tokenizer has \d+ ids, the backbone \d+ token embeddings"):

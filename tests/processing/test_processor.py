@@ -281,11 +281,15 @@ def test_a_text_with_many_numbers() -> None:
 
 def test_later_settings_of_the_tokenizer_are_used_and_it_is_not_changed() -> None:
     tokenizer = families._byte_level(False)
-    tokenizer.pad_token = None
+    end, tokenizer.pad_token, tokenizer.eos_token = tokenizer.eos_token, None, None
     before = tokenizer.backend_tokenizer.to_str(), len(tokenizer)
     ours = NumberProcessor(tokenizer)
     with pytest.raises(ValueError, match="padding token"):
         ours(["7", "8 9"], padding=True)
+    tokenizer.eos_token = end
+    batch = ours(["7", "8 9 and more"], padding=True)
+    assert batch["input_ids"][0][0] == tokenizer.eos_token_id and batch["attention_mask"][0][0] == 0  # on the left
+    assert tokenizer.pad_token is None
     tokenizer.pad_token, tokenizer.padding_side = "<s>", "right"
     assert ours(["7", "8 9"], padding=True)["input_ids"][0][-1] == tokenizer.pad_token_id
     assert (tokenizer.backend_tokenizer.to_str(), len(tokenizer)) == before

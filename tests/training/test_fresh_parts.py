@@ -179,6 +179,23 @@ def test_an_empty_data_set_is_refused(tmp_path: Path) -> None:
         NumberTrainer(model_of(), arguments(tmp_path, max_steps=1), train_dataset=[]).train()
 
 
+def test_a_bare_encoder_without_labels_or_objective_is_refused(tmp_path: Path) -> None:
+    """The stock Trainer lists the model's outputs, and does not say what to do."""
+    rows = [dict(model_of("encoder").processor(text)) for text in TEXTS]
+    said = r"train_dataset\[0\] has no labels, and BertModel has no loss without: add them, or give attach .*"
+    with pytest.raises(ValueError, match=said):
+        NumberTrainer(model_of("encoder"), arguments(tmp_path), train_dataset=rows).train()
+    own = numerate.attach(
+        new_backbone("encoder"), tokenizer_of("encoder"), fit=TEXTS, objective={"kind": "masked", "what": "numbers"}
+    )
+    NumberTrainer(own, arguments(tmp_path, max_steps=1), train_dataset=rows).train()
+    mean = NumberTrainer(
+        model_of("encoder"), arguments(tmp_path, max_steps=1), train_dataset=rows,
+        compute_loss_func=lambda outputs, *_, **__: outputs.last_hidden_state.square().mean(),
+    )  # fmt: skip
+    assert mean.train().global_step == 1, "a loss of one's own needs no labels"
+
+
 def test_rows_that_the_processor_did_not_make_are_refused(tmp_path: Path) -> None:
     from datasets import Dataset
 

@@ -87,6 +87,7 @@ def test_statements_and_tables_that_are_left_out(tmp_path: Path) -> None:
         ('{"id": "t1", "header": ["n"], "rows": []}', r"t\.jsonl:1: table 't1' has no rows; add some or remove"),
         ('{"id": "t1", "header": ["n"]}', r"t\.jsonl:1: table 't1' has no rows"),
         ('{"table": {"uid": "u9"}, "questions": []}', r"t\.jsonl:1: table 'u9' has no rows"),
+        ('{"table": {"table": [["1"]]}, "questions": 5}', r"t\.jsonl:1: field 'questions' must be a list, got '5'"),
         ('{"id": "t1", "rows": ["1"]}', r"t\.jsonl:1: table 't1' has the row '1', which is no list of cells"),
         ('{"id": "t1", "rows": [[[1]]]}', r"t\.jsonl:1: table 't1' has the cell '\[1\]', which is neither text"),
         ('{"id": "t1", "rows": [["1"]]}\n{"id": ', r"t\.jsonl:2: not JSON"),

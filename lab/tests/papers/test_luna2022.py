@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import number_data
 import pytest
+from typer.testing import CliRunner
 
+from numerate.cli.app import app
 from numerate.errors import NumerateError
 from numerate_lab.engine.paper_tables import Options, reproduce
 from numerate_lab.papers.luna2022.tables import _TABLES, ProbeTable
@@ -41,6 +43,11 @@ def test_table2_with_a_pretrained_model(tmp_path: Path) -> None:
     assert "| dice-luna |" in text and "39.53" in text and "| bert |" in text and "always the mean" in text
     assert "39.53" not in (tmp_path / "luna-table2-words-99.md").read_text("utf-8"), "the paper has no such numbers"
     assert (tmp_path / "probes-tables" / "index.html").is_file()
+
+
+def test_rows_by_commas(tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["reproduce", "luna-table2", "--encoder", "num, dise", "-o", str(tmp_path)])
+    assert done.exit_code == 2 and "unknown encoding 'dise' of probes" in " ".join(done.output.split())
 
 
 def test_bad_options(tmp_path: Path) -> None:

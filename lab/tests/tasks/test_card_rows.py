@@ -44,6 +44,9 @@ def test_cells_are_read(tmp_path: Path) -> None:
     minutes = [np.datetime64(f"{day}T{clock}", "m").astype(int) for day, clock in (("2020-02-29", "00:00"), ("2019-02-28", "23:59"))]  # noqa: E501  # fmt: skip
     assert rows.minute.tolist() == minutes
     assert len(read_rows(file, most=1)) == 1
+    for cell, cents in (("$1,234.50", 123450), ("-$12,345", -1234500), ("$-1,234,567.8", -123456780)):
+        (tmp_path / "grouped.csv").write_text(f"{HEADER}\n{OTHER}\n".replace("$0.07", f'"{cell}"'))
+        assert read_rows(tmp_path / "grouped.csv").cents.tolist() == [cents], cell
     shuffled = ",".join(reversed(COLUMNS))
     (tmp_path / "other.csv").write_text(f"extra,{shuffled}\nx,{','.join(reversed(OTHER.split(',')))}\n")
     assert read_rows(tmp_path / "other.csv").cents.tolist() == [7], "columns in any order"
@@ -64,6 +67,8 @@ def test_bad_files_are_one_line_that_names_file_and_line(tmp_path: Path) -> None
         changed("Is Fraud?", "1"): "bad.csv:3: 'Is Fraud?' is '1'",
         changed("Amount", "$x"): "bad.csv:3: 'Amount' is '$x', expected an amount such as $12.34",
         changed("Amount", "$1_000"): "bad.csv:3: 'Amount' is '$1_000'",
+        changed("Amount", '"$1.234,50"'): "bad.csv:3: 'Amount' is '$1.234,50', expected an amount such as $12.34",
+        changed("Amount", '"$12,5"'): "bad.csv:3: 'Amount' is '$12,5'",
         changed("Amount", "nan"): "bad.csv:3: 'Amount' is 'nan'",
         changed("Amount", ""): "bad.csv:3: 'Amount' is ''",
         changed("Day", "30"): "bad.csv:3: there is no day 2020-2-30",

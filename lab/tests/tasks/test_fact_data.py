@@ -36,6 +36,18 @@ def test_both_layouts_hold_the_same(tmp_path: Path) -> None:
         assert next(iter(tables.values())).rows[0][2:] == ("(3)", "")
 
 
+def test_statements_of_a_table_in_both_rounds_have_their_own_channel(tmp_path: Path) -> None:
+    """Its statements were the simple ones, counted as complex."""
+    fact_files.write_official(tmp_path, tokenised=False)
+    files = [tmp_path / "collected_data" / f"r{number}_training_all.json" for number in (1, 2)]
+    simple, complex_ = (json.loads(file.read_text("utf-8")) for file in files)
+    table = next(name for name in simple if name.startswith("val"))
+    complex_[table] = [["the fox has the most points of all"], [1], "caption"]
+    files[1].write_text(json.dumps(complex_), "utf-8")
+    found = [one for one in read_statements(tmp_path, "val")[0] if one.table == table]
+    assert [(one.text, one.channel) for one in found] == [("the fox has the most points of all", "complex")]
+
+
 def test_halves_share_no_table() -> None:
     names = [f"{number}.csv" for number in range(2000)]
     assert 900 < sum(half_of(name) == "dev" for name in names) < 1100

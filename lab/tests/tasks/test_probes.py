@@ -20,6 +20,7 @@ from numerate.registry import embedders
 from numerate_lab.engine.grid import Grid, finals, recompute, run_grids
 from numerate_lab.engine.task import Workspace
 from numerate_lab.tasks.probes.number_pools import SPLITS, NumberPool, generated_columns, harvested, split_of, value_of
+from numerate_lab.tasks.probes.pretrained_vectors import pooled_vectors
 from numerate_lab.tasks.probes.probe_examples import draw_questions, scientific
 from numerate_lab.tasks.probes.probe_models import KINDS, Probes
 from numerate_lab.tasks.probes.probe_task import ProbeTask
@@ -33,6 +34,20 @@ TINY = {"examples": 300, "dev": 60, "test": 80, "batch": 32, "steps": 8, "width"
 
 def task_of(encoding: str, **more: object) -> ProbeTask:
     return ProbeTask(ProbeTrial(encoding=encoding, **ProbeTask.encoding(encoding) | TINY | more))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["bert", "gpt2", "t5"])
+def test_pooled_vectors_are_means_of_last_states(name: str, tmp_path: Path) -> None:
+    """Of an encoder-decoder, those of its encoder: T5 takes no text without an answer."""
+    backbone, tokenizer = new_backbone(name), tokenizer_of(name)
+    backbone.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    texts = ["5", "1,234.50", "-2.5%"]
+    found = pooled_vectors(str(tmp_path), texts, torch.device("cpu"))
+    inner = backbone.get_encoder() if name == "t5" else backbone.base_model
+    for text, vector in zip(texts, found, strict=True):
+        states = inner(torch.tensor([tokenizer(text)["input_ids"]])).last_hidden_state[0]
+        torch.testing.assert_close(vector, states.mean(0), atol=1e-5, rtol=1e-4)
 
 
 def test_no_test_number_is_in_training() -> None:

@@ -81,6 +81,17 @@ def test_splits_share_no_question(folder: Path, tmp_path: Path) -> None:
     assert read_questions(folder, "gsm8k", "test")[0].value >= 1400
 
 
+def test_official_svamp_rows_of_one_text_are_in_one_split() -> None:
+    """Their files have no template: the same text with other numbers was in two splits."""
+    rows = [
+        {"ID": f"chal-{n}", "Body": f"Bo had {n} pens and 1,{n}00.5 cups. ", "Question": "How many?", "Answer": n}
+        for n in (12, 3)
+    ]
+    assert len({question_of_row(row, "svamp").group for row in rows}) == 1
+    other = [{"question": f"{n} cups?", "answer": f"#### {n}"} for n in (12, 3)]
+    assert len({question_of_row(row, "gsm8k").group for row in other}) == 2
+
+
 def test_broken_rows_name_file_and_row(folder: Path, tmp_path: Path) -> None:
     file = tmp_path / "x_train.jsonl"
     for name, row, message in (

@@ -63,6 +63,7 @@ ERRORS = [
     ("scale", "dozen", "unknown scale 'dozen'"),
     ("answer_from", "figure", "unknown answer_from 'figure'"),
     ("question", None, r"question 3: 'question' is missing"),
+    ("rel_paragraphs", 5, r"question 3 \(question-1-2\): 'rel_paragraphs' must be a list .*, got '5'"),
     ("question", 7, r"question 3: 'question' must be a text, got '7'"),
 ]
 
@@ -80,11 +81,25 @@ def test_bad_records_are_one_line_with_file_and_record(tmp_path: Path) -> None:
         (tmp_path / "bad.json").write_text(json.dumps(data), "utf-8")
         with pytest.raises(SourceError, match=f"two questions have the uid 'question-{same}-0', in {where}"):
             read_contexts(tmp_path / "bad.json")
+    for answer in ("many", 10**400):
+        data = [context()]
+        data[0]["questions"][3]["answer"] = answer
+        (tmp_path / "bad.json").write_text(json.dumps(data), "utf-8")
+        said = f"the answer of type arithmetic must be one number, got '{str(answer)[:60]}'"
+        with pytest.raises(SourceError, match=said):
+            read_contexts(tmp_path / "bad.json")
     data = [context()]
-    data[0]["questions"][3]["answer"] = "many"
+    data[0]["paragraphs"][0]["order"] = 0  # it would be taken for a table cell
     (tmp_path / "bad.json").write_text(json.dumps(data), "utf-8")
-    with pytest.raises(SourceError, match="the answer of type arithmetic must be one number, got 'many'"):
+    with pytest.raises(SourceError, match="paragraph 1: 'order' must be at least 1, got 0; count paragraphs from 1"):
         read_contexts(tmp_path / "bad.json")
+
+
+def test_odd_numbers_of_needed_paragraphs_are_left_out(tmp_path: Path) -> None:
+    data = [context()]
+    data[0]["questions"][0]["rel_paragraphs"] = ["2", 1, "²", "none", "9" * 5000]
+    (tmp_path / "odd.json").write_text(json.dumps(data), "utf-8")
+    assert read_contexts(tmp_path / "odd.json")[0].questions[0].paragraphs == (2, 1)
 
 
 def test_bad_files_are_one_line(tmp_path: Path) -> None:

@@ -287,6 +287,39 @@ def test_compare_from_files_to_the_page(folder: Path, tmp_path: Path) -> None:
     run_grids([grid], tmp_path / "out", log=lines.append)  # all is there
 
 
+def _without_answers(file: Path, contexts: int) -> str:
+    """Contexts as in the official test file, whose questions have an id and a text."""
+    data = [context(number) for number in range(60, 60 + contexts)]
+    for one in data:
+        one["questions"] = [{key: each[key] for key in ("uid", "order", "question")} for each in one["questions"]]
+    file.write_text(json.dumps(data), "utf-8")
+    return str(file)
+
+
+def test_a_test_file_without_answers_is_answered_and_not_compared(folder: Path, tmp_path: Path) -> None:
+    asked = _without_answers(tmp_path / "test.json", 2)
+    options = {"source": str(folder / "dev.json"), "model": str(folder / "bert"), "test": asked, "most": 3, "epochs": 1}
+    compare_encodings(
+        str(tmp_path / "out"), task="tatqa", encodings=["bare", "luna"], options=options, log=print, rates=(1e-3,),
+        seeds=1, scale="tiny", base="bare",
+    )  # fmt: skip
+    table = (tmp_path / "out" / "tatqa" / "compare.md").read_text("utf-8")
+    assert "| luna | – | – |" in table and "less bare" not in table
+
+
+def test_trainings_without_answers_are_refused(folder: Path, tmp_path: Path) -> None:
+    """They trained on nothing, or took the first of the rates."""
+    empty = _without_answers(tmp_path / "empty.json", 6)
+    tried = dataclasses.replace(trial(folder), dev=empty, test=str(folder / "dev.json"), trying=True)
+    for config, said in (
+        (dataclasses.replace(trial(folder), source=empty), "empty.json: no question has an answer to learn from"),
+        (tried, "empty.json: its questions have no answers to choose a rate by; give answers, or one rate"),
+    ):
+        task = TatqaTask(config)
+        with pytest.raises(ConfigError, match=said):
+            task.train(task.build())
+
+
 def test_starts(folder: Path, tmp_path: Path) -> None:
     source = numerate.attach(new_backbone("bert"), tokenizer_of("bert"), "in-place")
     for part in (source.embedder, source.gate, source.relations, source.late_reach):

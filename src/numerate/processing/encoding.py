@@ -188,7 +188,9 @@ class NumberCollator:
         self, tokenizer: Any, pad_to_multiple_of: int | None = None, label_padding: int = -100, least: int = 0
     ) -> None:
         if tokenizer.pad_token_id is None:
-            raise ValueError("the tokenizer has no padding token: set tokenizer.pad_token")
+            raise ValueError(
+                "the tokenizer has no padding token: set one, as in tokenizer.pad_token = tokenizer.eos_token"
+            )
         self.side: str = tokenizer.padding_side
         self.multiple, self.least = pad_to_multiple_of or 1, least
         self.empty_labels: bool = getattr(tokenizer, "learns_without_labels", False)

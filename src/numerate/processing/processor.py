@@ -282,7 +282,7 @@ class NumberProcessor(PretrainedProcessor):
                 left, numbers = kept.count(self.first_id), found[index]
                 begin, end = (len(numbers) - left, len(numbers)) if plan.cut_left else (0, left)
                 found[index] = numbers.part(begin, end) if isinstance(numbers, BareSpans) else numbers[begin:end]
-        pad: Any = (self.tokenizer.pad_token_id or 0, self.tokenizer.pad_token_type_id)
+        pad: Any = (self._marked.copy.pad_token_id or 0, self.tokenizer.pad_token_type_id)
         return assemble(shorter, plan, frame, pad, self.first_id), found
 
     def _by_texts(

@@ -76,11 +76,16 @@ class MarkedTokenizer:
         return space[0] if any(len(tokens(f"a {number}")) == len(word) + 1 for number in numbers) else None
 
     def follow(self) -> None:
-        """Copies settings that users may have changed on their tokenizer."""
+        """Copies settings that users may have changed on their tokenizer.
+
+        Without a padding token, as GPT-2's has none, the copy pads with the end of a text: the attention mask hides it.
+        """
         if len(self._tokenizer) != self._length:
             raise ValueError("tokens were added to the tokenizer: make a new processor")
         for name in ("padding_side", "truncation_side", "model_max_length", "pad_token"):
             value = getattr(self._tokenizer, name)
+            if name == "pad_token" and value is None:
+                value = self._tokenizer.eos_token
             if getattr(self.copy, name) != value:
                 setattr(self.copy, name, value)
 

@@ -89,8 +89,8 @@ def table_of(row: Any, where: str) -> Table:
         raise SourceError(f"{where}: no table: an object with 'rows', or with 'table' as in TAT-QA, is expected")
     nested = row.get("table")
     if isinstance(nested, dict):
-        asked = [text_field(each, "question", where) for each in row.get("questions") or ()]
-        paragraphs = [text_field(each, "text", where) for each in row.get("paragraphs") or ()]
+        asked = [text_field(each, "question", where) for each in _list(row, "questions", where)]
+        paragraphs = [text_field(each, "text", where) for each in _list(row, "paragraphs", where)]
         name = str(nested.get("uid") or "")
         return Table(where, name, (), _rows(nested.get("table"), name, where), texts=(*asked, *paragraphs))
     name = str(row.get("id") or row.get("table_id") or "")
@@ -99,6 +99,13 @@ def table_of(row: Any, where: str) -> Table:
     rows = _rows(row.get("rows"), name, where)
     header = _cells(row.get("header") or [], name, where)
     return Table(where, name, header, rows, str(caption), texts)
+
+
+def _list(row: dict[str, Any], name: str, where: str) -> list[Any]:
+    found = row.get(name) or []
+    if not isinstance(found, list):
+        raise SourceError(f"{where}: field {name!r} must be a list, got {str(found)[:40]!r}")
+    return found
 
 
 def _rows(rows: Any, name: str, where: str) -> tuple[tuple[str, ...], ...]:

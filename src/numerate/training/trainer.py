@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 __all__ = ["NumberTrainer"]
 
 _log = logging.getLogger(__name__)
+_LABELS = ("labels", "label", "label_ids", "start_positions")
+"""Fields of a row that give a loss; collators name some of them `labels`."""
 
 
 class NumberTrainer(NumberEvaluation):
@@ -250,6 +252,12 @@ class NumberTrainer(NumberEvaluation):
             raise TypeError(f"{name}[0] is {str(row)[:60]!r}: {ENCODE}")
         if "number_slots" not in row and (model.embedder is not None or model.head is not None):
             raise TypeError(f"{name}[0] has no number_slots, as of a bare tokenizer: use dict(model.processor(text))")
+        own = self.compute_loss_func is not None or type(self).compute_loss is not NumberTrainer.compute_loss
+        if model.objective is None and not own and not {*row.keys()} & {*_LABELS, *self.label_names}:
+            raise ValueError(
+                f"{name}[0] has no labels, and {type(base_of(model.backbone)).__name__} has no loss without: add them, "
+                "or give attach an objective, as in objective={'kind': 'masked', 'what': 'numbers'} for a bare encoder"
+            )
 
     def create_optimizer(self, model: Any = None) -> Any:
         """The stock optimizer with `number_learning_rate`; an optimizer that was given stays as it is."""

@@ -32,6 +32,11 @@ def _help(text: str) -> Any:
     return typer.Option(help=text)
 
 
+def _by_commas(given: list[str] | None) -> tuple[str, ...]:
+    """Names of an option that is repeated, or has them by commas as `--encodings` of `compare`."""
+    return tuple(name.strip() for one in given or () for name in one.split(",") if name.strip())
+
+
 def add_commands(app: typer.Typer) -> None:
     """Adds the laboratory's commands to the command line of `numerate`."""
     from numerate.cli.app import process_count, write_json
@@ -89,7 +94,9 @@ def add_commands(app: typer.Typer) -> None:
         recompute: Annotated[
             bool, typer.Option("--recompute", help="Train nothing; compute all figures again from predictions.")
         ] = False,
-        encoder: Annotated[Names, _help("For masked prediction, only this encoding; repeatable.")] = None,
+        encoder: Annotated[
+            Names, _help("Masked prediction and luna tables: only these rows, by commas or repeated.")
+        ] = None,
         train: Annotated[str, _help("For masked prediction: head (frozen encoder), all, or both.")] = "head",
         plain: Annotated[
             str | None, _help("Masked prediction: a file of texts; those without numbers are measured.")
@@ -110,7 +117,7 @@ def add_commands(app: typer.Typer) -> None:
 
         load_plugins(plugin)
         options = Options(
-            output=output, scale=scale, models=tuple(model or ()), encoders=tuple(encoder or ()),
+            output=output, scale=scale, models=tuple(model or ()), encoders=_by_commas(encoder),
             corpora=tuple(corpus or ()), data=data, seeds=seeds, seconds=seconds, processes=process_count(processes),
             save=save, recompute=recompute, train=train, plain=plain, starts=parsed_starts(start or []),
             settings=parsed_options(option or []), log=typer.echo,

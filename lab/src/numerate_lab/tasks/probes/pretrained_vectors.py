@@ -36,14 +36,15 @@ def pooled_vectors(model: str, texts: Sequence[str], device: torch.device) -> Te
     """Mean of a model's last hidden states over the tokens of each text, in float32: (N, width).
 
     Args:
-        model: A folder or Hub name.
+        model: A folder or Hub name; of an encoder-decoder, the encoder is taken.
         texts: Written numbers.
         device: Where to compute.
     """
     from transformers import AutoModel, AutoTokenizer
 
     tokenizer, backbone = AutoTokenizer.from_pretrained(model), AutoModel.from_pretrained(model)
-    backbone = backbone.to(device).eval()
+    encoder = backbone.get_encoder() if getattr(backbone.config, "is_encoder_decoder", False) else backbone
+    encoder = encoder.to(device).eval()
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
     # Numbers of one length have about as many tokens: little padding.
@@ -52,7 +53,8 @@ def pooled_vectors(model: str, texts: Sequence[str], device: torch.device) -> Te
     for begin in range(0, len(order), _BATCH):
         places = order[begin : begin + _BATCH]
         batch = tokenizer([texts[place] for place in places], padding=True, return_tensors="pt").to(device)
-        states = backbone(**batch).last_hidden_state.float()
+        fields = {key: batch[key] for key in ("input_ids", "attention_mask")}
+        states = encoder(**fields).last_hidden_state.float()
         seen = batch["attention_mask"][..., None].float()
         vectors = (states * seen).sum(1) / seen.sum(1).clamp_min(1)
         found = vectors.new_zeros(len(texts), vectors.shape[1]) if found is None else found

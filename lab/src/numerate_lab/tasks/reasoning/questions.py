@@ -42,7 +42,8 @@ class Question:
 
     Attributes:
         sentence: The text with the answer in it, and the answer as its annotated number.
-        group: What the split is drawn by: the text without its numbers, if the data has it, or the text.
+        group: What the split is drawn by: the text; in SVAMP its `question_template`, or the text without its numbers,
+            so that a question with other numbers is in the same split.
         word: NumerSense's answer as a word; empty for the others.
     """
 
@@ -140,7 +141,8 @@ def question_of_row(row: Mapping[str, Any], dataset: str, where: str = "row", nu
         text = f"{_text(row, ('Body',), where).rstrip()} {text}"
     written = _written(row.get("answer", row.get("Answer")), dataset, where)
     template = row.get("question_template")
-    group = template if isinstance(template, str) and template.strip() else text
+    bare = _NUMBER.sub("0", text) if dataset == "svamp" else text
+    group = template if isinstance(template, str) and template.strip() else bare
     return Question(_sentence(name, f"{text.strip()} Answer: ", written, ""), group)
 
 

@@ -2,7 +2,8 @@
 
 The official repository has its tables in `data/all_csv` (columns divided by `#`), statements in
 `tokenized_data/<split>_examples.json` or, untokenised, in `collected_data/r1_training_all.json` (simple) and
-`r2_training_all.json` (complex), and the splits as lists of table ids in `data/<split>_id.json`.
+`r2_training_all.json` (complex; a table in both has the complex ones), and the splits as lists of table ids in
+`data/<split>_id.json`.
 
 The other layout has `tables.jsonl.gz` and a file for each split with a statement in each line:
 `{"table_id": ..., "statement": ..., "label": 0 or 1, "channel": "simple" or "complex"}`.
@@ -220,7 +221,7 @@ def _official(folder: Path, split: str) -> Found:
         file, examples, wanted = str(tokenised), _examples(tokenised), None
     elif any(rounds.values()):
         file = str(folder / "collected_data")
-        examples, wanted = {**rounds["complex"], **rounds["simple"]}, _ids(folder / "data" / f"{split}_id.json")
+        examples, wanted = {**rounds["simple"], **rounds["complex"]}, _ids(folder / "data" / f"{split}_id.json")
     else:
         raise SourceError(f"{folder}: neither tokenized_data/{split}_examples.json nor collected_data is there")
     captions: dict[str, str] = {}

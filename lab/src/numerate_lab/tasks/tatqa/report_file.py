@@ -21,6 +21,8 @@ __all__ = ["ANSWER_TYPES", "SCALES", "SOURCES", "Context", "Question", "read_con
 ANSWER_TYPES = ("span", "multi-span", "arithmetic", "count")
 SOURCES = ("table", "text", "table-text")
 SCALES = ("", "thousand", "million", "billion", "percent")
+_LONGEST_ORDER = 9
+"""Digits of the number of a paragraph, at most."""
 _JSON = {dict: "an object", list: "a list", str: "a text", int: "a whole number"}
 
 
@@ -120,7 +122,7 @@ def _context(given: Any, where: str) -> Context:
     if not all(isinstance(cell, str) for row in rows for cell in row):
         raise SourceError(f"{where}: a cell of the table is not a text; write all cells as strings")
     paragraphs = [
-        (_field(one, "order", int, f"{where}, paragraph {number}"), _text(one, "text", f"{where}, paragraph {number}"))
+        _paragraph(one, f"{where}, paragraph {number}")
         for number, one in enumerate(_field(given, "paragraphs", list, where), 1)
     ]
     questions = [
@@ -128,6 +130,13 @@ def _context(given: Any, where: str) -> Context:
         for number, one in enumerate(_field(given, "questions", list, where), 1)
     ]
     return Context(uid, tuple(map(tuple, rows)), tuple(sorted(paragraphs)), tuple(questions))
+
+
+def _paragraph(given: Any, where: str) -> tuple[int, str]:
+    order = _field(given, "order", int, where)
+    if order < 1:  # 0 stands for a table cell
+        raise SourceError(f"{where}: 'order' must be at least 1, got {order}; count paragraphs from 1")
+    return order, _text(given, "text", where)
 
 
 def _question(given: Any, where: str) -> Question:
@@ -143,7 +152,10 @@ def _question(given: Any, where: str) -> Question:
         if value not in known:
             raise SourceError(f"{where}: unknown {name} {value!r}; it must be one of {', '.join(map(repr, known))}")
     answers = _answers(given, kind, where)
-    needed = tuple(int(one) for one in given.get("rel_paragraphs") or () if str(one).isdigit())
+    named = given.get("rel_paragraphs") or []
+    if not isinstance(named, list):
+        raise SourceError(f"{where}: 'rel_paragraphs' must be a list of numbers of paragraphs, got {str(named)[:60]!r}")
+    needed = tuple(int(one) for one in map(str, named) if one.isdecimal() and len(one) <= _LONGEST_ORDER)
     return Question(uid, text, answers, kind, source, scale, str(given.get("derivation") or ""), needed)
 
 
@@ -159,7 +171,7 @@ def _answers(given: dict[str, Any], kind: str, where: str) -> tuple[str, ...]:
     one: Any = answer[0] if isinstance(answer, list) and len(answer) == 1 else answer
     try:
         number = math.nan if isinstance(one, bool) else float(one)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):  # a whole number of 400 digits is no float
         number = math.nan
     if not math.isfinite(number):
         raise SourceError(f"{where}: the answer of type {kind} must be one number, got {str(answer)[:60]!r}")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numerate_lab.tasks.tatqa.question_rows import Example
     from numerate_lab.tasks.tatqa.report_file import Context
 
-__all__ = ["Parts", "TatqaTrial", "check_start", "folds_of", "parts_of"]
+__all__ = ["Parts", "TatqaTrial", "check_answers", "check_start", "folds_of", "parts_of"]
 
 _FOLD_SEED = 27
 _LONG = 60
@@ -127,6 +127,19 @@ class Parts:
     train: tuple[np.ndarray, ...]
     asked: dict[str, tuple[np.ndarray, ...]]
     by_split: dict[str, np.ndarray]
+
+
+def check_answers(config: TatqaTrial, parts: Parts) -> None:
+    """Refuses a training without answers to learn from, and a try of a rate without answers to judge it by.
+
+    Raises:
+        ConfigError: There are none, as in the official test file.
+    """
+    if not all(any(parts.examples[index].labels is not None for index in rows) for rows in parts.train):
+        raise ConfigError(f"{config.source}: no question has an answer to learn from; give a file with answers")
+    if config.trying and any(parts.examples[index].question.answers is None for index in parts.by_split["dev"]):
+        file = config.source if config.dev is None else config.dev
+        raise ConfigError(f"{file}: its questions have no answers to choose a rate by; give answers, or one rate")
 
 
 def folds_of(contexts: Sequence[Context], folds: int) -> np.ndarray:

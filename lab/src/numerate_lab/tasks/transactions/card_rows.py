@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import dataclasses
 import io
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +38,8 @@ NO_ZIP = -1
 _FRAUD = {"Yes": True, "No": False}
 _MOST_CENTS = 2**31 - 1
 _MOST_ZIP = 99_999
+_GROUPED = re.compile(r"[-+$\s]*[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]*)?\s*")
+"""An amount with commas. In `1.234,50` and `12,5` the comma is a decimal one: 1.23 and 125 would be wrong."""
 _WRITTEN_AT_ONCE = 50_000
 _LONGEST = 100_000
 """Characters of a line; one of the true file has some 100."""
@@ -227,6 +230,8 @@ _CLOCK = {f"{minute // 60:02d}:{minute % 60:02d}": minute for minute in range(24
 
 
 def _cents(cells: Sequence[str]) -> np.ndarray:
+    if any("," in cell and _GROUPED.fullmatch(cell) is None for cell in cells):
+        raise ValueError("not an amount")
     amounts = np.array([float(cell.replace("$", "").replace(",", "")) for cell in _plain(cells)])
     cents = np.rint(100 * amounts)
     if not (np.abs(cents) <= _MOST_CENTS).all():  # also NaN
