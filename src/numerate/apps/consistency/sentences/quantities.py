@@ -75,6 +75,7 @@ class Quantity:
         numerals: The numerals it is made of.
         step: What one of its last written digit is worth.
         before: The text before it, for words such as `about`.
+        place: Index of its sentence in its paragraph; -1 for a quantity that is no value of a paragraph.
     """
 
     text: str
@@ -87,6 +88,7 @@ class Quantity:
     step: float = 0.0
     before: str = ""
     _hedge: str | None = field(default=None, repr=False)
+    place: int = field(default=-1, init=False, repr=False, compare=False)
 
     @property
     def half(self) -> float:
