@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
-from numerate.apps.consistency.products.told_rates import UNIT_NOUNS, Rate, nouns_of, periods_of, rates_of, stem_of
+from numerate.apps.consistency.products.told_rates import UNIT_NOUNS, Rate, nouns_of, periods_of, rate_of, stem_of
 from numerate.apps.consistency.sentences.paragraphs import NEEDED, slip_bits
 from numerate.apps.consistency.sentences.patterns import regex
 from numerate.numerals.unit_factors import converted
@@ -59,14 +59,16 @@ def paragraph_rates(paragraph: Paragraph) -> Iterator[Finding]:
     values = paragraph.values
     if not 2 <= len(values) <= 16:
         return
-    rates = list(rates_of(paragraph))
+    # Numbers are compared before words: most have no number near them that could be their total.
+    some = [each for each in values if _may_have_total(each, values)]
+    rates = [rate for each in some if (rate := rate_of(paragraph, each)) is not None]
     if not rates:
         return
     stems = {id(each): nouns_of(paragraph, each) for each in values}
     for rate in rates:
         r = rate.quantity
         triples = []
-        near = [each for each in values if each is not r and abs(paragraph.place(each) - paragraph.place(r)) <= 2]
+        near = [each for each in values if each is not r and abs(each.place - r.place) <= 2]
         for a in near:
             if a.value <= 0 or (a.value <= r.value and a.group != "unit"):
                 continue
@@ -162,6 +164,20 @@ def paragraph_rates(paragraph: Paragraph) -> Iterator[Finding]:
                 others=others,
                 probability=0.86,
             )
+
+
+def _may_have_total(r: Quantity, values: list[Quantity]) -> bool:
+    """Whether a value near a rate may be a total of it, by its size and kind."""
+    least, place, group = r.value, r.place, r.group
+    for each in values:
+        if (
+            (each.value > least or each.group == "unit")
+            and (each.group == group or (group == "plain" and each.group == "money"))
+            and each is not r
+            and -2 <= each.place - place <= 2
+        ):
+            return True
+    return False
 
 
 def _fit(rate: Rate, n: Quantity, nouns: list[str], before: list[str]) -> tuple[float, float]:

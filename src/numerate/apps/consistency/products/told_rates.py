@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numerate.apps.consistency.sentences.paragraphs import Paragraph
 
-__all__ = ["UNIT_NOUNS", "Rate", "nouns_of", "periods_of", "rates_of", "stem_of"]
+__all__ = ["UNIT_NOUNS", "Rate", "nouns_of", "periods_of", "rate_of", "stem_of"]
 
 _PER = regex(
     r"^(?:,? (?:for|on|in|and|with))?(?:[ -](?!(?:and|or|in|on|at|from|after|before|for|was|were|is"
@@ -107,40 +107,34 @@ def nouns_of(paragraph: Paragraph, quantity: Quantity) -> list[str]:
     return [] if found and found[0] in ("and", "for", "plus", "with", "from", "the", "but", "then") else found
 
 
-def rates_of(paragraph: Paragraph) -> Iterator[Rate]:
-    """Numbers that are said to be for one of something: `$38 an hour`, `12 bottles to the case`, `€4 each`."""
-    for each in paragraph.values:
-        if (
-            each.value <= 0
-            or each.group not in ("plain", "money", "unit")
-            or (each.value < 3 and each.text[:1].isalpha())
-        ):
-            continue
-        if each.unit is not None and each.group == "unit" and "/" in each.unit:
-            bottom = each.unit.partition("/")[2]
-            if bottom == "(100*km)":
-                yield Rate(each, "kilometre", 100.0)
-            elif bottom in UNIT_NOUNS:
-                yield Rate(each, UNIT_NOUNS[bottom])
-            continue
-        tail, before = paragraph.tail(each), paragraph.upto(each)[-60:]
-        if tail in (" per ", " for every ", "/", " every ") and each.group in ("unit", "money"):
-            base = next((other for other in paragraph.values if other.start >= each.end), None)
-            if base is not None and base.value in (10, 100, 1000) and base.unit in UNIT_NOUNS:
-                yield Rate(each, UNIT_NOUNS[base.unit], base.value)
-            continue
-        lead = paragraph.lead(each)
-        match = _PER.match(tail) or (_ADVERB.search(lead) if "ly " in lead else None)
-        if match is not None and match["of"] not in _NO_THINGS:
-            yield Rate(each, stem_of("day" if match["of"] == "dai" else match["of"]))
-        elif held := _held(before, each.group):
-            yield Rate(each, stem_of(held["of"]))
-        elif (
-            _EACH.match(tail)
-            or (("each" in lead or "every" in lead) and _RATE_BEFORE.search(lead))
-            or (each.group == "money" and _PRICED.search(before))
-        ):
-            yield Rate(each, "")
+def rate_of(paragraph: Paragraph, each: Quantity) -> Rate | None:
+    """A number that is said to be for one of something: `$38 an hour`, `12 bottles to the case`, `€4 each`."""
+    if each.value <= 0 or each.group not in ("plain", "money", "unit") or (each.value < 3 and each.text[:1].isalpha()):
+        return None
+    if each.unit is not None and each.group == "unit" and "/" in each.unit:
+        bottom = each.unit.partition("/")[2]
+        if bottom == "(100*km)":
+            return Rate(each, "kilometre", 100.0)
+        return Rate(each, UNIT_NOUNS[bottom]) if bottom in UNIT_NOUNS else None
+    tail, before = paragraph.tail(each), paragraph.upto(each)[-60:]
+    if tail in (" per ", " for every ", "/", " every ") and each.group in ("unit", "money"):
+        base = next((other for other in paragraph.values if other.start >= each.end), None)
+        if base is not None and base.value in (10, 100, 1000) and base.unit in UNIT_NOUNS:
+            return Rate(each, UNIT_NOUNS[base.unit], base.value)
+        return None
+    lead = paragraph.lead(each)
+    match = _PER.match(tail) or (_ADVERB.search(lead) if "ly " in lead else None)
+    if match is not None and match["of"] not in _NO_THINGS:
+        return Rate(each, stem_of("day" if match["of"] == "dai" else match["of"]))
+    if held := _held(before, each.group):
+        return Rate(each, stem_of(held["of"]))
+    if (
+        _EACH.match(tail)
+        or (("each" in lead or "every" in lead) and _RATE_BEFORE.search(lead))
+        or (each.group == "money" and _PRICED.search(before))
+    ):
+        return Rate(each, "")
+    return None
 
 
 def _held(before: str, group: str) -> re.Match[str] | None:

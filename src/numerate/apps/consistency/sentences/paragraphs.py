@@ -10,9 +10,9 @@ from __future__ import annotations
 import itertools
 import math
 from bisect import bisect_left, bisect_right
-from functools import cached_property
 from typing import TYPE_CHECKING
 
+from numerate.apps.consistency.sentences.kept import kept
 from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.sentences.sentence_windows import SentenceGroup, sentence_groups
 from numerate.apps.consistency.sentences.sentences import TIMES, Sentence
@@ -62,32 +62,32 @@ class Paragraph:
         self._tails: dict[tuple[int, int, int], str] = {}
 
     # Most paragraphs are closed to all rules by their tally and traits: what follows is made when it is needed.
-    @cached_property
+    @kept
     def whole(self) -> Sentence:
         """The paragraph as a sentence."""
         numerals = [numeral for each in self._sentences for numeral in each.numerals]
         return Sentence(self._text, self._offset, numerals, self.words)
 
-    @cached_property
+    @kept
     def lower(self) -> str:
         """Its text in lower case."""
         lower = self._text.lower()
         return lower if len(lower) == len(self._text) else self._text
 
-    @cached_property
+    @kept
     def _starts(self) -> list[int]:
         return [each.offset for each in self._sentences]
 
-    @cached_property
+    @kept
     def _ends(self) -> list[int]:
         return [each.offset + len(each.text) for each in self._sentences]
 
-    @cached_property
+    @kept
     def traits(self) -> int:
         """The cue words and kinds of numbers that it has, as bits."""
         return self.words | traits_of_numbers((self.tally,))
 
-    @cached_property
+    @kept
     def words(self) -> int:
         """The cue words that it has, as bits; those of a group of sentences are known already."""
         group = self._sentences
@@ -95,7 +95,7 @@ class Paragraph:
             return traits_of_words(self._text)
         return group.words | traits_of_words(self._text[: group[0].offset - self._offset])
 
-    @cached_property
+    @kept
     def values(self) -> list[Quantity]:
         """The quantities that are no times and no ordinals, in order."""
         found, starts = [], self._starts
@@ -108,7 +108,7 @@ class Paragraph:
                 found.append(each)
         return found
 
-    @cached_property
+    @kept
     def _bounds(self) -> tuple[list[int], list[int]]:
         """Starts and ends of the values, sorted."""
         return sorted(each.start for each in self.values), sorted(each.end for each in self.values)

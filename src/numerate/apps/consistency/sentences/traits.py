@@ -154,7 +154,7 @@ def stems(words: str) -> int:
 def traits_of_words(text: str) -> int:
     """The bits of the words of a text."""
     bits = 0
-    for each in set(map(_words.__getitem__, text.lower().split())):
+    for each in filter(None, map(_words.__getitem__, text.lower().split())):  # most words have none
         bits |= each
     return bits
 
