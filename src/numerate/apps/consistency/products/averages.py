@@ -201,7 +201,10 @@ class ListCounts(Rule):
             return
         if not any(each.kind not in _NO_COUNTS and 2 <= each.value <= 12 for each in sentence.numerals):
             return
-        for match in _YEARS.finditer(sentence.skeleton) if "(" in text and len(sentence.quantities) > 2 else ():
+        may_have_years = "(" in text and len(sentence.numerals) > 2
+        if not may_have_years and not _may_have_items(sentence):
+            return
+        for match in _YEARS.finditer(sentence.skeleton) if may_have_years and len(sentence.quantities) > 2 else ():
             years = len(sentence.within(match["years"]))
             yield from _counted(sentence, match, {years})
         is_named = False
@@ -242,6 +245,26 @@ class ListCounts(Rule):
         yield from announced_lists(document, sentences)
 
 
+def _may_have_items(sentence: Sentence) -> bool:
+    """Whether the text behind the last number, or that from one to the next, may be a list, which is cheap to know."""
+    text, offset = sentence.text.lower(), sentence.offset
+    end, is_last = len(text), True
+    if end != len(sentence.text):
+        return True  # some letters have a longer lower case
+    for numeral in reversed(sentence.numerals):
+        if numeral.value == 1:
+            continue  # `one` may be a pronoun
+        behind = text[numeral.end - offset : end]
+        if is_last and (":" in behind or "are" in behind or "were" in behind):
+            return True
+        head, found, _ = behind.rpartition("and")
+        if found and ("namely" in head or any(map(head.__contains__, _BEFORE_ITEMS))):
+            return True
+        end, is_last = numeral.start - offset, False
+    return False
+
+
+_BEFORE_ITEMS = (",", "(", ":", "–", "—")
 _NO_COUNTS = ("year", "date", "time", "ordinal", "percent", "money")
 _PART_OF = regex(r"\bof (?:(?:its|the|his|her|their|all|these|those) )?$")
 

@@ -35,6 +35,8 @@ _BEGUN = regex(
 """Of all years, those in which a thing began are compared."""
 _BEGUN_CUES = stems("found complet open establish built_ born_ birth_ inaugurat incorporat")
 """What a match of `_BEGUN` has in it."""
+MOST_MINUTES, LEAST_DAYS = 1_500, 365_000
+"""Values of times of the day and of dates."""
 _NO_VALUES = frozenset(("year", "date", "ordinal"))
 WINDOW = 12
 
@@ -166,10 +168,13 @@ def _side_by_side(sentences: Sequence[Sentence], a: Quantity, b: Quantity) -> bo
 
 def _may_tell(sentence: Sentence, values: set[float]) -> bool:
     """Whether a sentence may tell some values, by its numerals: only units, dates and times of the day change them."""
-    if values <= {abs(each.value) for each in sentence.numerals}:
+    missing = values - {abs(each.value) for each in sentence.numerals}
+    if not missing or sentence.tally.units > 0:
         return True
-    tally = sentence.tally
-    return tally.units > 0 or tally.dates > 0 or sentence.words & CLOCK != 0
+    return all(
+        (value <= MOST_MINUTES and sentence.words & CLOCK != 0) or (value >= LEAST_DAYS and sentence.tally.dates > 0)
+        for value in missing
+    )
 
 
 def _against_headline(sentences: Sequence[Sentence], a: Quantity) -> Iterator[Finding]:

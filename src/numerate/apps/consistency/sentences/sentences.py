@@ -86,7 +86,7 @@ class Sentence:
         True
     """
 
-    __slots__ = ("_kept", "_quantities", "_skeleton", "_tally", "_words", "numerals", "offset", "text")
+    __slots__ = ("_kept", "_quantities", "_skeleton", "_tally", "_traits", "_words", "numerals", "offset", "text")
 
     def __init__(self, text: str, offset: int, numerals: Sequence[Numeral], words: int | None = None) -> None:
         self.text = text
@@ -96,6 +96,7 @@ class Sentence:
         self._quantities: list[Quantity] | None = None
         self._skeleton: str | None = None
         self._tally: Tally | None = None
+        self._traits: int | None = None
         self._words = words
         self._kept: dict[str, Any] = {}
 
@@ -122,7 +123,9 @@ class Sentence:
     @property
     def traits(self) -> int:
         """The cue words and kinds of numbers that it has, as bits."""
-        return self.words | traits_of_numbers((self.tally,))
+        if self._traits is None:
+            self._traits = self.words | traits_of_numbers((self.tally,))
+        return self._traits
 
     @property
     def quantities(self) -> list[Quantity]:
