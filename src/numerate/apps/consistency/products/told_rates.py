@@ -35,6 +35,8 @@ _HOLDS = regex(
 )
 _EVERY = regex(r"\b(?:each|every) (?P<of>[a-z]{3,})(?: [a-z]+){1,3} $")
 _PRICED = regex(r"\d(?: [a-z'’-]+){1,3} (?:at|@) [$€£]?$")
+_COUNTED = regex(r"^[- ]?((?:[a-z'’-]+[ ]?){1,5})")
+_NO_NOUNS = frozenset(("and", "for", "plus", "with", "from", "the", "but", "then"))
 _NO_THINGS = frozenset([
     "same", "first", "last", "other", "two", "half", "few", "total", "whole", "bit", "rate", "and", "for", "plus",
     "lot", "but", "with", "from", "year-end",
@@ -102,9 +104,13 @@ def nouns_of(paragraph: Paragraph, quantity: Quantity) -> list[str]:
     """What a number counts: the stems of the words behind it, or the name of its unit."""
     if quantity.group == "unit" and quantity.unit in UNIT_NOUNS:
         return [UNIT_NOUNS[quantity.unit]]
-    words = re.match(r"^[- ]?((?:[a-z'’-]+[ ]?){1,5})", paragraph.tail(quantity))
-    found = [stem_of(each) for each in re.split(r"[ -]", words[1]) if len(each) > 2] if words else []
-    return [] if found and found[0] in ("and", "for", "plus", "with", "from", "the", "but", "then") else found
+    key = quantity.start, quantity.end, quantity.unit
+    known = paragraph.nouns.get(key)
+    if known is None:
+        words = _COUNTED.match(paragraph.tail(quantity))
+        found = [stem_of(each) for each in words[1].replace("-", " ").split(" ") if len(each) > 2] if words else []
+        known = paragraph.nouns[key] = [] if found and found[0] in _NO_NOUNS else found
+    return known
 
 
 def rate_of(paragraph: Paragraph, each: Quantity) -> Rate | None:

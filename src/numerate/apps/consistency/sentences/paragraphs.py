@@ -58,6 +58,8 @@ class Paragraph:
         self.tally: Tally = tally_of_all([each.tally for each in sentences])
         """How many numbers of each kind it has, which is cheap to know."""
         self._text, self._offset, self._sentences = text, offset, sentences
+        self.nouns: dict[tuple[int, int, str | None], list[str]] = {}
+        """What its numbers count, by where they stand and their unit; `told_rates.nouns_of` fills it."""
         self._leads: dict[tuple[int, int], str] = {}
         self._tails: dict[tuple[int, int, int], str] = {}
 

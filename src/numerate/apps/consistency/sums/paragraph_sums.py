@@ -148,6 +148,8 @@ def paragraph_sums(paragraph: Paragraph) -> Iterator[Finding]:
             continue
         if z.unit in _TIMES and any(each.unit in _TIMES and each.unit != z.unit for each in paragraph.values):
             continue  # hours and minutes are added elsewhere
+        if not _may_be_told(paragraph, z, alike):
+            continue
         best = max(_readings(paragraph, z, alike), key=_bits, default=None)
         if best is None or best[0] < NEEDED:
             for each in alike:
@@ -172,6 +174,17 @@ def paragraph_sums(paragraph: Paragraph) -> Iterator[Finding]:
         if not is_explained(z, others, means=best[3] == "+"):
             _, real, parts, sign = best
             yield wrong_sum(z, parts, real, 0.86, sign)
+
+
+def _may_be_told(paragraph: Paragraph, z: Quantity, alike: list[Quantity]) -> bool:
+    """Whether some of the others may add up to a number, or it may be the rest of one; most are too large or small."""
+    value = z.value
+    smaller = sorted([each.value for each in alike if each.value < value])
+    if len(smaller) > 1 and (smaller[0] + smaller[1]) * 0.598 < value < sum(smaller) * 1.672:
+        return True
+    if not any(each.value > value and each.start < z.start for each in alike):
+        return False
+    return _REST.search(paragraph.lead(z)) is not None or _REST_BEHIND.match(paragraph.tail(z)) is not None
 
 
 def _bits(reading: tuple[float, float, list[Quantity], str]) -> float:
