@@ -57,8 +57,8 @@ _BUILT = regex(
     rf"|around|of|by) {slot('y', YEAR)}"
 )
 _BUILT_CUES = stems(
-    "built_ erected_ constructed_ completed_ begun_ founded_ painted_ written_ composed_ date dating_ consecrated_ made_ "
-    "carved_ cast_ rebuilt_ printed_ laid_ opened_ woven_ forged_ commissioned_"
+    "built_ erected_ constructed_ completed_ begun_ founded_ painted_ written_ composed_ date dating_ consecrated_ "
+    "made_ carved_ cast_ rebuilt_ printed_ laid_ opened_ woven_ forged_ commissioned_"
 )
 """What a match of `_BUILT` has in it."""
 _CENTURY_THING = regex(rf"\b(?P<art>the|this|its) {_N}[ -]century (?P<thing>(?:[a-z-]+ )?[a-z]{{4,}})")
@@ -94,8 +94,10 @@ def _by_paragraphs(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding
                 yield from _places(sentence)
             if " of " in sentence.text:
                 yield from _of_fewer(sentence)
-            if len(sentence.numerals) > 1 and sentence.words & _FIELD_CUES and any(
-                map(sentence.text.__contains__, (" of ", "among ", "mong the", "Of "))
+            if (
+                len(sentence.numerals) > 1
+                and sentence.words & _FIELD_CUES
+                and any(map(sentence.text.__contains__, (" of ", "among ", "mong the", "Of ")))
             ):
                 yield from _beyond(sentence)
         joined = group.text

@@ -63,7 +63,7 @@ def near_products(paragraph: Paragraph) -> Iterator[Finding]:
         return
     rates = [each for each in values if each.group in _GROUPS and _is_rate(paragraph, each)]
     for z in wholes if rates else ():
-        if z in rates:
+        if any(each is z for each in rates):
             continue
         found = max(_readings(paragraph, z, values, rates), key=lambda each: each[0], default=None)
         if found is not None and found[0] >= NEEDED:
@@ -92,7 +92,7 @@ def _readings(
     near = [each for each in values if each is not z and abs(each.place - here) <= NEAR]
     ways: list[tuple[float, list[Quantity]]] = []
     for rate in rates:
-        if rate not in near or not _is_kin(rate, z):
+        if rate is z or abs(rate.place - here) > NEAR or not _is_kin(rate, z):
             continue
         counts = [each for each in near if each is not rate and _is_count(each, z)]
         for some in (*itertools.combinations(counts, 1), *itertools.combinations(counts, 2)):

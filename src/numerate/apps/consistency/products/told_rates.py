@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from numerate.apps.consistency.dates.calendar_words import MONTHS
@@ -10,6 +9,7 @@ from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.sentences.quantities import Quantity
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterator
 
     from numerate.apps.consistency.sentences.paragraphs import Paragraph
@@ -33,6 +33,14 @@ _HOLDS = regex(
     r"|uses?|feeds?|makes?|gave|gives?|brought|earns?|pays?|paid|plays?|can (?:hold|carry|seat|take))(?: (?:about"
     r"|exactly|just|us|them))? [$€£]?$"
 )
+_HOLDING = frozenset([
+    "hold", "holds", "has", "had", "contain", "contains", "seat", "seats", "carry", "carries", "weigh", "weighs",
+    "cost", "costs", "take", "takes", "last", "lasts", "cover", "covers", "yield", "yields", "get", "gets", "got",
+    "receive", "received", "receives", "need", "needs", "use", "uses", "feed", "feeds", "make", "makes", "gave", "give",
+    "gives", "brought", "earn", "earns", "pay", "pays", "paid", "play", "plays", "about", "exactly", "just", "us",
+    "them",
+])  # fmt: skip
+"""Last words of `_HOLDS`."""
 _EVERY = regex(r"\b(?:each|every) (?P<of>[a-z]{3,})(?: [a-z]+){1,3} $")
 _PRICED = regex(r"\d(?: [a-z'’-]+){1,3} (?:at|@) [$€£]?$")
 _COUNTED = regex(r"^[- ]?((?:[a-z'’-]+[ ]?){1,5})")
@@ -146,7 +154,8 @@ def rate_of(paragraph: Paragraph, each: Quantity) -> Rate | None:
 def _held(before: str, group: str) -> re.Match[str] | None:
     """What holds a number or has one each, by the words before it."""
     has_each = "each " in before or "every " in before
-    if (has_each or "a " in before or "an " in before or "one " in before) and (held := _HOLDS.search(before)):
+    has_one = has_each or "a " in before or "an " in before or "one " in before
+    if has_one and before.rstrip(" $€£").rpartition(" ")[2] in _HOLDING and (held := _HOLDS.search(before)):
         return held
     if has_each and (held := _EVERY.search(before)):
         return held

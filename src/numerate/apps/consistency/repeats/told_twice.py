@@ -84,11 +84,7 @@ def _has_values(sentence: Sentence) -> bool:
 
 
 def _has_begun(sentence: Sentence) -> bool:
-    return (
-        sentence.tally.times > 0
-        and sentence.words & _BEGUN_CUES != 0
-        and _BEGUN.search(sentence.text) is not None
-    )
+    return sentence.tally.times > 0 and sentence.words & _BEGUN_CUES != 0 and _BEGUN.search(sentence.text) is not None
 
 
 def _worth_reading(sentences: Sequence[Sentence], worth: Sequence[int]) -> list[int]:

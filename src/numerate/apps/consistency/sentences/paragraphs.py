@@ -17,7 +17,7 @@ from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.sentences.sentence_windows import SentenceGroup, sentence_groups
 from numerate.apps.consistency.sentences.sentences import TIMES, Sentence
 from numerate.apps.consistency.sentences.tally import tally_of_all
-from numerate.apps.consistency.sentences.traits import traits_of_numbers, traits_of_words
+from numerate.apps.consistency.sentences.traits import traits_of_tally, traits_of_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -87,7 +87,7 @@ class Paragraph:
     @kept
     def traits(self) -> int:
         """The cue words and kinds of numbers that it has, as bits."""
-        return self.words | traits_of_numbers((self.tally,))
+        return self.words | traits_of_tally(self.tally)
 
     @kept
     def words(self) -> int:

@@ -14,7 +14,7 @@ from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.sentences.quantities import Quantity
 from numerate.apps.consistency.sentences.slots import CLASSES, FIRST
 from numerate.apps.consistency.sentences.tally import tally_of
-from numerate.apps.consistency.sentences.traits import CLOCK, traits_of_numbers, traits_of_words
+from numerate.apps.consistency.sentences.traits import CLOCK, traits_of_tally, traits_of_words
 from numerate.numerals.unit_factors import dimension_name, measure_of
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ class Sentence:
     def traits(self) -> int:
         """The cue words and kinds of numbers that it has, as bits."""
         if self._traits is None:
-            self._traits = self.words | traits_of_numbers((self.tally,))
+            self._traits = self.words | traits_of_tally(self.tally)
         return self._traits
 
     @property

@@ -61,9 +61,7 @@ _MADE_OF = regex(
     r"|ing)(?: of)?|composed of|namely|i\.e\.,?|that is,?|formed by|formed of|being|divided|split))"
     rf"(?: (?:the|an?|into|of|as|follows:|its|up))* ?(?:[a-z'’-]+ ){{0,3}}?\(?$"
 )
-_MADE_CUES = stems(
-    "made_ built_ broken_ split_ divided_ composed_ consist compris namely_ i_ that_ formed_ being_"
-)
+_MADE_CUES = stems("made_ built_ broken_ split_ divided_ composed_ consist compris namely_ i_ that_ formed_ being_")
 """What a match of `_MADE_OF` has in it, if it has none of the marks."""
 _UNCOUNTED = regex(r"(?:,|\band) an? [a-z]+")
 _IN_ALL = regex(rf"(?:^(?:in all|in total|altogether|overall),?|\ba total of) {_HEDGE}$")

@@ -9,7 +9,7 @@ from numerate.apps.consistency.percents.closed_changes import closed_stock
 from numerate.apps.consistency.sentences.joined_sentences import of_one_kind
 from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.sentences.slots import AMOUNT, COUNT, ORDINAL, one, slot
-from numerate.apps.consistency.sentences.traits import cues, stems
+from numerate.apps.consistency.sentences.traits import VALUES, cues, stems
 from numerate.apps.consistency.sums.closed_counts import closed_added, closed_minus, closed_rest
 from numerate.apps.consistency.sums.closed_totals import closed_opposites, closed_total
 from numerate.apps.consistency.sums.exclusive_parts import are_proper, exclusive, is_one_noun
@@ -142,7 +142,7 @@ class Sums(Rule):
 
     title = "sum"
     help = "The parts that the text names do not add up to the total beside them."
-    least = 3
+    needs = (VALUES[3],)
     least_of_paragraph = 3
 
     def wants(self, tally: Tally, text: str) -> bool:
