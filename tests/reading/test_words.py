@@ -168,6 +168,14 @@ def test_texts_without_number_words() -> None:
     assert {text: numerals for text in NOTHING if (numerals := find_words(text))} == {}
 
 
+def test_words_of_long_texts_are_found_wherever_a_piece_of_the_text_ends() -> None:
+    for before in range(4_060, 4_105):
+        text = "x" * before + " twenty-one and two hundred and five of them, " + "y " * 3_000 + "the ninth"
+        assert [(each.text, each.value) for each in find_words(text)] == [
+            ("twenty-one", 21.0), ("two hundred and five", 205.0), ("ninth", 9.0),
+        ], before  # fmt: skip
+
+
 def test_ordinals() -> None:
     for text, expected in ORDINAL_CASES:
         numerals = find_words(text)

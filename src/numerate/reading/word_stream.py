@@ -23,6 +23,8 @@ JOINTS = frozenset(" -\n\u00a0\u2010\u2011")
 HYPHENS = frozenset("-\u2010\u2011")
 APOSTROPHES = frozenset("'’")
 _SPACE = 32
+_PIECE = 4096
+"""Characters in which the words of numbers are looked for together: a longer text has more of them, each rarely."""
 
 
 def _mapped(code: int) -> int:
@@ -61,15 +63,19 @@ class WordStream:
         # Data has one space before the text: text[i] is data[i + 1].
         self._data = data = b" %b " % text.encode("latin-1", "replace").translate(_TABLE)
         positions = []
-        find = data.find
-        for word in lexicon.present(data.split()):
-            # A needle that ends with a letter is found faster than one with a space at its end, as texts have many.
-            needle, size = b" %b" % word, len(word) + 1
-            at = find(needle)
-            while at >= 0:
-                if data[at + size] == _SPACE:
-                    positions.append((at, word))
-                at = find(needle, at + size)
+        find, begin, last = data.find, 0, len(data) - 1
+        while begin < last:
+            stop = find(b" ", begin + _PIECE)
+            stop = last if stop < 0 else stop
+            for word in lexicon.present(data[begin:stop].split()):
+                # A needle that ends with a letter is found faster than one with a space at its end, as texts have many.
+                needle, size = b" %b" % word, len(word) + 1
+                at = find(needle, begin, stop)
+                while at >= 0:
+                    if data[at + size] == _SPACE:
+                        positions.append((at, word))
+                    at = find(needle, at + size, stop)
+            begin = stop
         if positions:
             if len(positions) > 1:
                 positions.sort()

@@ -119,6 +119,19 @@ def test_sentences_without_the_cues_of_a_rule_have_no_findings() -> None:
     assert closed > 1_000
 
 
+def test_rules_want_no_sentence_without_what_they_need() -> None:
+    some = [rules.create(name) for name in rules if rules[name].needs]
+    closed = 0
+    for document in documents():
+        for sentence in sentences_of(document):
+            for rule in some:
+                if not is_open(sentence.traits, rule.needs):
+                    closed += 1
+                    if rule.wants(sentence.tally, sentence.text):
+                        assert not list(rule.sentence(sentence)), (rule, sentence.text)
+    assert len(some) > 8 and closed > 10_000
+
+
 def test_a_group_has_the_words_of_its_sentences_and_of_those_between() -> None:
     for document in documents()[::5]:
         for group in sentence_groups(document.text, list(sentences_of(document))):

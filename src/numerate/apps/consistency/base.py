@@ -36,14 +36,15 @@ class Rule:
     Attributes:
         title: A few words for reports.
         help: One sentence that says what the rule compares.
-        least: Least number of values of a sentence with a finding, so that `wants` need not be asked for fewer.
-        cues: Bits of words (see `sentences.traits`), one of which a sentence with a finding has; 0: it needs none.
+        needs: Few bits (see `sentences.traits`), of each of which a sentence with a finding has one, so that `wants` is
+            asked for those only; mostly of numbers, as `VALUES[2]`.
+        cues: Bits of words, one of which a sentence with a finding has; 0: it needs none.
         least_of_paragraph: Least number of values of a paragraph with a finding.
     """
 
     title: ClassVar[str] = ""
     help: ClassVar[str] = ""
-    least: ClassVar[int] = 0
+    needs: ClassVar[tuple[int, ...]] = ()
     cues: ClassVar[int] = 0
     least_of_paragraph: ClassVar[int] = 0
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
+import operator
 from bisect import bisect_left, bisect_right
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from numerate.apps.consistency.base import Rule, rules
 from numerate.apps.consistency.excuses import is_excused
+from numerate.apps.consistency.sentences.gates import is_open
 from numerate.apps.consistency.sentences.joined_sentences import JOINED_RULES, joined_sentences
 from numerate.apps.consistency.sentences.paragraphs import is_told_elsewhere, paragraphs_of
 from numerate.apps.consistency.sentences.patterns import regex
@@ -15,7 +19,7 @@ from numerate.apps.consistency.sentences.sentences import Sentence
 from numerate.reading import make_reader
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numerate.apps.documents import Document
     from numerate.apps.findings import Finding
@@ -53,10 +57,11 @@ class ConsistencyChecker:
         self._with_tables: set[str] = set()
         self._paragraph_rules = self._with("paragraph")
         self._whole_rules = self._with("whole")
-        self._by_values = [
-            [(rule.cues or -1, rule.wants, rule.sentence) for rule in self._sentence_rules if rule.least <= values]
-            for values in range(5)
-        ]
+        self._asked = functools.reduce(
+            operator.or_, itertools.chain.from_iterable(r.needs for r in self._sentence_rules), 0
+        )
+        self._open: dict[int, list[tuple[int, Callable[..., bool], Callable[..., Iterable[Finding]]]]] = {}
+        """The rules of sentences that have what they need, by those bits of a sentence that a rule asks for."""
 
     def check(self, document: Document) -> list[Finding]:
         """All findings of the document, at most one of a rule at one place."""
@@ -103,9 +108,14 @@ class ConsistencyChecker:
         tally, text = sentence.tally, sentence.text
         if not tally.values and tally.times < 2 and not tally.late and ":" not in text:
             return  # a lone year: most sentences
-        words = sentence.words or 1  # a rule without cues needs no word
-        for cues, wants, findings in self._by_values[min(tally.values, 4)]:
-            if words & cues and wants(tally, text):
+        traits = sentence.traits
+        asked = traits & self._asked
+        if asked not in self._open:
+            some = [rule for rule in self._sentence_rules if is_open(asked, rule.needs)]
+            # A rule without cues needs no word; each sentence that comes here has a number.
+            self._open[asked] = [(rule.cues or -1, rule.wants, rule.sentence) for rule in some]
+        for cues, wants, findings in self._open[asked]:
+            if traits & cues and wants(tally, text):
                 yield from findings(sentence)
 
     def _of_table(self, document: Document) -> Iterator[Finding]:

@@ -67,6 +67,8 @@ _COLON = regex(
     r"|aged\b|the [A-Z])[a-z]))",
 )
 _COUNT_CUES = stems("_ ".join(_WORDS) + "_")
+_SO_MANY_CUES = stems("are_ were_ make_ made_ form_ formed_ complete_ completed_ round_ will_ became_")
+"""The verbs of `_SO_MANY`."""
 _COUNTED = regex(r"[1-9](?<![0-9].)[0-9]?,? [A-Za-z-]")
 """Counts in words and in digits: all patterns for a sentence have one."""
 _MARK = regex(r": | (?:are|were) [A-Z]|, [A-Z]|, (?:namely|that is|i\.e\.)| \([A-Z]| [–—] ")
@@ -113,7 +115,7 @@ def announced_lists(document: Document, sentences: Sequence[Sentence]) -> Iterat
             continue
         is_counted = sentence.words & _COUNT_CUES or _COUNTED.search(part)
         if has_list and (is_counted or "oth " in part):
-            yield from _inline(part, start)
+            yield from _inline(part, start, sentence.words)
         if is_counted and has_and and ("," in part or " minute" in part):
             yield from _told(listed_codes(part), start)
             yield from _told(listed_members(part), start)
@@ -226,7 +228,7 @@ _PLAIN_ITEMS = frozenset(["ingredients", "kinds", "things", "symptoms", "items",
 _AND_SO_MANY = regex(r"\b(?:an?|one|two|three|four|five|six|\d+) [a-z]+ and $", re.IGNORECASE)
 
 
-def _inline(part: str, offset: int) -> Iterator[Finding]:
+def _inline(part: str, offset: int, words: int) -> Iterator[Finding]:
     for match in _COLON.finditer(part) if _MARK.search(part) else ():
         if match["mark"].strip() in ("–", "—") and match["end"].strip() not in ("–", "—", "."):
             continue
@@ -267,7 +269,8 @@ def _inline(part: str, offset: int) -> Iterator[Finding]:
         real = min(counted, key=lambda each: abs(each - said))
         if abs(real - said) <= 2:
             yield _finding(match, offset, said, real)
-    for match in _ARE_ALL.finditer(part) if " and " in part and _ARE_SO_MANY.search(part) else ():
+    may_be_all = " and " in part and words & _SO_MANY_CUES and _ARE_SO_MANY.search(part)
+    for match in _ARE_ALL.finditer(part) if may_be_all else ():
         counted, said = _count(match["items"]), _number(match["n"])
         if said not in counted and counted and abs(min(counted) - said) <= 2:
             yield _finding(match, offset, said, min(counted))

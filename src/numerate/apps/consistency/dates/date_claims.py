@@ -52,6 +52,14 @@ _END = regex(
     r"|dissolved|payable|paid|reached|arrived|acquitted|sentenced|home|landed|docked)\b",
     re.IGNORECASE,
 )
+_BEGIN_CUES = stems(
+    "open start begin began_ begun_ from_ check depart leav left_ effect force_ commenc issued_ admitted_ admission_ "
+    "surgery_ arriv outbound_ valid_ launch born_ placed_ ordered_ received_ submitted_ pick collect signed_ hired_ "
+    "planted_ sown_ moved_ booked_ arrested_ detained_ sampl drawn_ taken_ sent_ posted_ mailed_ dispatched_ shipped_ "
+    "filed_ lodged_ applied_ bought_ purchase dated_ joined_ appointed_ elected_ enrolled_ married_ founded_ "
+    "established_ laid_ set_ sailed_ charged_ convicted_ diagnosed_"
+)
+"""What a match of `_BEGIN` has in it."""
 _NOT_ORDER = regex(
     r"\b(?:previous|last year|earlier|before|after|originally|postponed|moved|rescheduled|brought forward|instead"
     r"|following|extended|since|already|unlike|amended|revised|replac\w+|back to|second|again|re-?opened|another|next"
@@ -184,7 +192,9 @@ def _order(text: str, sentence: Sentence, dates: list[_Date]) -> Iterator[Findin
 def _over_sentences(text: str, group: Sequence[Sentence]) -> Iterator[Finding]:
     """A begin in one sentence and an earlier end in the next: `from 1 May 2024. It ends on 30 April 2023`."""
     for first, last in itertools.pairwise(group):
-        if last.offset - first.offset - len(first.text) > 3 or not first.dates or not last.dates:
+        if last.offset - first.offset - len(first.text) > 3 or not first.words & _BEGIN_CUES:
+            continue
+        if not first.dates or not last.dates:
             continue
         one, other = _dates(first), _dates(last)
         if len(one) != 1 or len(other) != 1 or not (one[0].has_year and other[0].has_year):

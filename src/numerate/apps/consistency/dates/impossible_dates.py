@@ -19,6 +19,7 @@ from numerate.apps.consistency.dates.calendar_words import (
 )
 from numerate.apps.consistency.dates.date_claims import date_claims
 from numerate.apps.consistency.sentences.patterns import regex
+from numerate.apps.consistency.sentences.traits import TIMES, VALUES, cues
 from numerate.apps.findings import Finding
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ class ImpossibleDate(Rule):
 
     title = "impossible date"
     help = "There is no such day or time of the day."
-    least = 0
+    needs = (TIMES[1] | VALUES[3] | cues(":"),)
 
     def wants(self, tally: Tally, text: str) -> bool:
         """A late day of a month, a weekday, a numeric date or a time of the day."""

@@ -56,6 +56,11 @@ _BUILT = regex(
     rf"|rebuilt|printed|laid out|opened|woven|forged|commissioned)\b{NO_NUMBER}{{0,45}}?\b(?:in|from|to"
     rf"|around|of|by) {slot('y', YEAR)}"
 )
+_BUILT_CUES = stems(
+    "built_ erected_ constructed_ completed_ begun_ founded_ painted_ written_ composed_ date dating_ consecrated_ "
+    "made_ carved_ cast_ rebuilt_ printed_ laid_ opened_ woven_ forged_ commissioned_"
+)
+"""What a match of `_BUILT` has in it."""
 _CENTURY_THING = regex(rf"\b(?P<art>the|this|its) {_N}[ -]century (?P<thing>(?:[a-z-]+ )?[a-z]{{4,}})")
 _THINGS = frozenset([
     "house", "building", "manor", "church", "chapel", "castle", "mansion", "palace", "villa", "tower", "bridge",
@@ -89,8 +94,10 @@ def _by_paragraphs(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding
                 yield from _places(sentence)
             if " of " in sentence.text:
                 yield from _of_fewer(sentence)
-            if sentence.words & _FIELD_CUES and any(
-                map(sentence.text.__contains__, (" of ", "among ", "mong the", "Of "))
+            if (
+                len(sentence.numerals) > 1
+                and sentence.words & _FIELD_CUES
+                and any(map(sentence.text.__contains__, (" of ", "among ", "mong the", "Of ")))
             ):
                 yield from _beyond(sentence)
         joined = group.text
@@ -266,8 +273,8 @@ def _century(year: float) -> set[int]:
 def _centuries(group: SentenceGroup) -> Iterator[Finding]:
     built: list[tuple[Sentence, Quantity]] = []
     for sentence in group:
-        if "century" not in sentence.text.lower():
-            continue
+        if len(sentence.numerals) < 2 or "century" not in sentence.text.lower():
+            continue  # a year is compared with a century
         words = sentence.skeleton
         if "century" in words and not re.search(r"\bb\.?c", words):
             for match in (*_CENTURY_OF.finditer(words), *_OF_CENTURY.finditer(words)):
@@ -278,7 +285,8 @@ def _centuries(group: SentenceGroup) -> Iterator[Finding]:
     if not group.words & _THING_CUES:
         return
     for sentence in group:
-        built += [(sentence, sentence.get(match, "y")) for match in _BUILT.finditer(sentence.skeleton)]
+        if sentence.words & _BUILT_CUES:
+            built += [(sentence, sentence.get(match, "y")) for match in _BUILT.finditer(sentence.skeleton)]
     if len({each.value for _, each in built}) != 1:
         return
     where, year = built[0]

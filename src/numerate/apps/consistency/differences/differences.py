@@ -24,6 +24,7 @@ from numerate.apps.consistency.percents.changes import change_findings
 from numerate.apps.consistency.percents.closed_changes import closed_ages, closed_margin, closed_way
 from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.sentences.slots import CLOCK, DATED, YEAR
+from numerate.apps.consistency.sentences.traits import TIMES, VALUES
 from numerate.apps.consistency.wrong import wrong_difference
 from numerate.numerals.unit_factors import dimension_name, measure_of
 
@@ -69,7 +70,7 @@ class Differences(Rule):
 
     title = "difference"
     help = "A difference or duration does not fit the two values or dates beside it."
-    least = 0
+    needs = (VALUES[2] | TIMES[2],)
 
     def wants(self, tally: Tally, text: str) -> bool:
         """Three values, or two times and a value."""

@@ -15,6 +15,7 @@ from numerate.apps.consistency.percents.paragraph_shares import paragraph_shares
 from numerate.apps.consistency.percents.part_of_whole import share_findings
 from numerate.apps.consistency.sentences.joined_sentences import clauses_of
 from numerate.apps.consistency.sentences.patterns import regex
+from numerate.apps.consistency.sentences.traits import VALUES
 from numerate.apps.consistency.sums.closed_totals import closed_part, closed_share
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class Percents(Rule):
 
     title = "percentage"
     help = "A percentage does not fit the numbers that it is about."
-    least = 2
+    needs = (VALUES[2],)
     least_of_paragraph = 2
 
     def wants(self, tally: Tally, text: str) -> bool:

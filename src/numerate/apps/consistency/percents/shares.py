@@ -13,6 +13,7 @@ from numerate.apps.consistency.base import Rule, finding_at, plain, rules
 from numerate.apps.consistency.percents.worded_fractions import fraction_findings, may_have_fractions
 from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.sentences.slots import MONEY, PERCENT, UNIT, one
+from numerate.apps.consistency.sentences.traits import PERCENTS, VALUES, stems
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -105,7 +106,7 @@ class Shares(Rule):
 
     title = "shares"
     help = "The shares of one whole add up to more than 100 %."
-    least = 1
+    needs = (VALUES[1], PERCENTS[2] | stems("half third quarter fifth sixth eighth tenth"))
 
     def wants(self, tally: Tally, text: str) -> bool:
         """Two percentages, or fractions in words."""

@@ -13,6 +13,7 @@ from numerate.apps.consistency.products.paragraph_means import paragraph_means
 from numerate.apps.consistency.products.stated_rates import stated_rates
 from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.sentences.slots import COUNT, MONEY, NO_NUMBER, UNIT, VALUE, YEAR, one, slot
+from numerate.apps.consistency.sentences.traits import VALUES
 from numerate.apps.consistency.sums.stated_results import stated_mean
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ class Averages(Rule):
 
     title = "average"
     help = "An average does not fit the numbers that it is said to be the average of."
-    least = 3
+    needs = (VALUES[3],)
     least_of_paragraph = 3
 
     def wants(self, tally: Tally, text: str) -> bool:
@@ -178,7 +179,7 @@ class ListCounts(Rule):
 
     title = "count"
     help = "A list has more or fewer items than the number before it says."
-    least = 1
+    needs = (VALUES[1],)
 
     def wants(self, tally: Tally, text: str) -> bool:
         """A count and a list."""
@@ -201,7 +202,10 @@ class ListCounts(Rule):
             return
         if not any(each.kind not in _NO_COUNTS and 2 <= each.value <= 12 for each in sentence.numerals):
             return
-        for match in _YEARS.finditer(sentence.skeleton) if "(" in text and len(sentence.quantities) > 2 else ():
+        may_have_years = "(" in text and len(sentence.numerals) > 2
+        if not may_have_years and not _may_have_items(sentence):
+            return
+        for match in _YEARS.finditer(sentence.skeleton) if may_have_years and len(sentence.quantities) > 2 else ():
             years = len(sentence.within(match["years"]))
             yield from _counted(sentence, match, {years})
         is_named = False
@@ -242,6 +246,23 @@ class ListCounts(Rule):
         yield from announced_lists(document, sentences)
 
 
+def _may_have_items(sentence: Sentence) -> bool:
+    """Whether the text behind a number may match `_NAMED`, or that behind the last `_COLON`, which is cheap to know."""
+    text, offset = sentence.text.lower(), sentence.offset
+    if len(text) != len(sentence.text):
+        return True  # some letters have a longer lower case
+    for numeral in sentence.numerals:
+        if numeral.unit is None and _NAMED_BEHIND.match(text, numeral.end - offset):
+            return True
+    # `one` may be a pronoun
+    last = next((each.end for each in reversed(sentence.numerals) if each.value != 1), offset)
+    return _COLON_BEHIND.search(text, last - offset) is not None
+
+
+_NAMED_BEHIND = regex(
+    r"(?:\s+of\s+(?:the|its|their|these))?\s+(?:[a-z-]+\s+){0,2}?[a-z-]{3,}s\s*,?\s*(?:[,(:–—]|namely)"
+)
+_COLON_BEHIND = regex(r"(?::|\sare|\swere)\s[^.;:()]+\.?\s*$")
 _NO_COUNTS = ("year", "date", "time", "ordinal", "percent", "money")
 _PART_OF = regex(r"\bof (?:(?:its|the|his|her|their|all|these|those) )?$")
 

@@ -26,6 +26,7 @@ __all__ = ["near_products"]
 
 NEEDED = 7.7
 MOST_VALUES = 12
+_GROUPS = frozenset(("plain", "unit", "money"))
 NEAR = 2
 """Sentences between the product and its factors."""
 _RATE_BEHIND = regex(
@@ -57,9 +58,12 @@ def near_products(paragraph: Paragraph) -> Iterator[Finding]:
     values = [each for each in told if each.value > 1 and each.text.lower() != "one"]
     if not 3 <= len(values) <= MOST_VALUES:
         return
-    rates = [each for each in values if each.group in ("plain", "unit", "money") and _is_rate(paragraph, each)]
-    for z in values if rates else ():
-        if z.group not in ("plain", "unit", "money") or z.value < 20 or z.hedge or z in rates:
+    wholes = [each for each in values if each.value >= 20 and each.group in _GROUPS and not each.hedge]
+    if not wholes:
+        return
+    rates = [each for each in values if each.group in _GROUPS and _is_rate(paragraph, each)]
+    for z in wholes if rates else ():
+        if any(each is z for each in rates):
             continue
         found = max(_readings(paragraph, z, values, rates), key=lambda each: each[0], default=None)
         if found is not None and found[0] >= NEEDED:
@@ -84,11 +88,11 @@ def _readings(
     paragraph: Paragraph, z: Quantity, values: Sequence[Quantity], rates: Sequence[Quantity]
 ) -> Iterator[tuple[float, float, list[Quantity]]]:
     """Bits, product and factors of each way to make a number of a rate and counts; none where one is right."""
-    here = paragraph.place(z)
-    near = [each for each in values if each is not z and abs(paragraph.place(each) - here) <= NEAR]
+    here = z.place
+    near = [each for each in values if each is not z and abs(each.place - here) <= NEAR]
     ways: list[tuple[float, list[Quantity]]] = []
     for rate in rates:
-        if rate not in near or not _is_kin(rate, z):
+        if rate is z or abs(rate.place - here) > NEAR or not _is_kin(rate, z):
             continue
         counts = [each for each in near if each is not rate and _is_count(each, z)]
         for some in (*itertools.combinations(counts, 1), *itertools.combinations(counts, 2)):
@@ -105,8 +109,8 @@ def _readings(
         if bits < 4 or real in alike or z.value <= max(map(_size_of(z), factors)) or _OTHERS.search(words):
             continue
         digits = max(len(f"{value:.10g}".partition("e")[0].replace(".", "").strip("0")) for value in (z.value, real))
-        far = max(abs(paragraph.place(each) - here) for each in factors)
-        tried = sum(max(abs(paragraph.place(each) - here) for each in others) <= far for _, others in ways)
+        far = max(abs(each.place - here) for each in factors)
+        tried = sum(max(abs(each.place - here) for each in others) <= far for _, others in ways)
         bits = min(bits, 3.3 * digits) + (2.0 if own else 0.0) + (1.0 if z.start > last.start else 0.0)
         bits -= math.log2(tried)
         yield bits, real, factors

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
-from numerate.apps.consistency.products.told_rates import UNIT_NOUNS, Rate, nouns_of, periods_of, rates_of, stem_of
+from numerate.apps.consistency.products.told_rates import UNIT_NOUNS, Rate, nouns_of, periods_of, rate_of, stem_of
 from numerate.apps.consistency.sentences.paragraphs import NEEDED, slip_bits
 from numerate.apps.consistency.sentences.patterns import regex
 from numerate.numerals.unit_factors import converted
@@ -59,29 +59,29 @@ def paragraph_rates(paragraph: Paragraph) -> Iterator[Finding]:
     values = paragraph.values
     if not 2 <= len(values) <= 16:
         return
-    rates = list(rates_of(paragraph))
+    # Numbers are compared before words: most have no number near them that could be their total.
+    some = [each for each in values if _may_have_total(each, values)]
+    rates = [rate for each in some if (rate := rate_of(paragraph, each)) is not None]
     if not rates:
         return
-    stems = {id(each): nouns_of(paragraph, each) for each in values}
     for rate in rates:
         r = rate.quantity
         triples = []
-        near = [each for each in values if each is not r and abs(paragraph.place(each) - paragraph.place(r)) <= 2]
+        near = [each for each in values if each is not r and abs(each.place - r.place) <= 2]
         for a in near:
             if a.value <= 0 or (a.value <= r.value and a.group != "unit"):
                 continue
-            whole = _amount(rate, a, stems)
+            whole = _amount(paragraph, rate, a)
             if whole is None:
                 continue
             for n in near:
                 if n is a or n.value <= 1 or n.group not in ("plain", "unit"):
                     continue
-                before = [stem_of(each) for each in re.findall(r"[a-z]+", paragraph.lead(n, 24))[-2:]]
-                fit, count = _fit(rate, n, stems[id(n)], before)
+                fit, count = _fit(paragraph, rate, n)
                 if fit and count > 0.01:
                     triples.append((fit, n, count / rate.of, a, whole))
             for n in periods_of(paragraph, a) if rate.per in _TIMES else ():
-                fit, count = _fit(rate, n, [], [])
+                fit, count = _fit(paragraph, rate, n)
                 if fit and count > 1:
                     triples.append((fit, n, count, a, whole))
         if not triples or any(_is_right(r.value, r, n, count, a, whole) for _, n, count, a, whole in triples):
@@ -164,7 +164,21 @@ def paragraph_rates(paragraph: Paragraph) -> Iterator[Finding]:
             )
 
 
-def _fit(rate: Rate, n: Quantity, nouns: list[str], before: list[str]) -> tuple[float, float]:
+def _may_have_total(r: Quantity, values: list[Quantity]) -> bool:
+    """Whether a value near a rate may be a total of it, by its size and kind."""
+    least, place, group = r.value, r.place, r.group
+    for each in values:
+        if (
+            (each.value > least or each.group == "unit")
+            and (each.group == group or (group == "plain" and each.group == "money"))
+            and each is not r
+            and -2 <= each.place - place <= 2
+        ):
+            return True
+    return False
+
+
+def _fit(paragraph: Paragraph, rate: Rate, n: Quantity) -> tuple[float, float]:
     """How well a count fits what a rate is for, and the count in the unit of the rate."""
     unit = rate.quantity.unit if rate.quantity.group == "unit" else None
     if n.group == "unit":
@@ -178,7 +192,8 @@ def _fit(rate: Rate, n: Quantity, nouns: list[str], before: list[str]) -> tuple[
         return (5.0, changed[0]) if changed else (0.0, 0.0)
     if n.value != int(n.value):
         return 0.0, 0.0
-    if rate.per and rate.per in (*nouns, *before):
+    nouns = nouns_of(paragraph, n)
+    if rate.per and (rate.per in nouns or rate.per in _nouns_before(paragraph, n)):
         return 5.0, n.value
     if rate.per and nouns[:1] == ["them"] and n.start > rate.quantity.end:
         return 4.0, n.value
@@ -189,7 +204,11 @@ def _fit(rate: Rate, n: Quantity, nouns: list[str], before: list[str]) -> tuple[
     return 0.0, 0.0
 
 
-def _amount(rate: Rate, a: Quantity, stems: dict[int, list[str]]) -> float | None:
+def _nouns_before(paragraph: Paragraph, n: Quantity) -> list[str]:
+    return [stem_of(each) for each in re.findall(r"[a-z]+", paragraph.lead(n, 24))[-2:]]
+
+
+def _amount(paragraph: Paragraph, rate: Rate, a: Quantity) -> float | None:
     """A total in the unit of the rate's upper part; None if it is something else."""
     r = rate.quantity
     if r.group == "money":
@@ -201,12 +220,12 @@ def _amount(rate: Rate, a: Quantity, stems: dict[int, list[str]]) -> float | Non
         unit = (a.unit or "").partition("/")[0]
         changed = converted(a.value, unit, top) if a.group == "unit" and unit else ()
         return changed[0] if changed else None
-    named = [each for each in stems[id(r)] if each != rate.per]
+    named = [each for each in nouns_of(paragraph, r) if each != rate.per]
     if a.group == "money" and named and named[0] in a.text.lower():
         return a.value  # `16.8 million crowns, or 70,000 crowns per head`
     if a.group != "plain":
         return None
-    if named and stems[id(a)] and named[0] in stems[id(a)][:3]:
+    if named and named[0] in nouns_of(paragraph, a)[:3]:
         return a.value
     is_free = not named or named[0] in ("per", "the") or (not rate.per and 0 < a.start - r.end < 60)
     return a.value if is_free and a.value >= 2 * r.value else None

@@ -13,6 +13,7 @@ from numerate.apps.consistency.products.sized_products import found, sized
 from numerate.apps.consistency.products.unit_products import rate_conversions, told_areas, unit_products
 from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.sentences.slots import AMOUNT, COUNT, MONEY, UNIT, one, slot
+from numerate.apps.consistency.sentences.traits import VALUES
 from numerate.apps.consistency.sums.closed_counts import closed_product
 from numerate.numerals.unit_factors import converted, measure_of
 from numerate.numerals.unit_tables import UNITS
@@ -108,7 +109,7 @@ class Products(Rule):
 
     title = "product"
     help = "A total, area or rate does not fit the numbers that it is the product or quotient of."
-    least = 2
+    needs = (VALUES[2],)
     least_of_paragraph = 2
 
     def wants(self, tally: Tally, text: str) -> bool:

@@ -8,6 +8,7 @@ from numerate.apps.consistency.base import Rule, finding_at, plain, rules
 from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.sentences.sentences import TIMES
 from numerate.apps.consistency.sentences.slots import COUNT, NO_NUMBER, UNIT, slot
+from numerate.apps.consistency.sentences.traits import VALUES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -33,7 +34,7 @@ class Ratios(Rule):
 
     title = "ratio"
     help = "Two numbers do not have the ratio that the text gives them."
-    least = 4
+    needs = (VALUES[4],)
 
     def wants(self, tally: Tally, text: str) -> bool:
         """Two values and their ratio."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from numerate.apps.consistency.dates.calendar_words import MONTHS
@@ -10,11 +9,12 @@ from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.sentences.quantities import Quantity
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterator
 
     from numerate.apps.consistency.sentences.paragraphs import Paragraph
 
-__all__ = ["UNIT_NOUNS", "Rate", "nouns_of", "periods_of", "rates_of", "stem_of"]
+__all__ = ["UNIT_NOUNS", "Rate", "nouns_of", "periods_of", "rate_of", "stem_of"]
 
 _PER = regex(
     r"^(?:,? (?:for|on|in|and|with))?(?:[ -](?!(?:and|or|in|on|at|from|after|before|for|was|were|is"
@@ -33,8 +33,18 @@ _HOLDS = regex(
     r"|uses?|feeds?|makes?|gave|gives?|brought|earns?|pays?|paid|plays?|can (?:hold|carry|seat|take))(?: (?:about"
     r"|exactly|just|us|them))? [$€£]?$"
 )
+_HOLDING = frozenset([
+    "hold", "holds", "has", "had", "contain", "contains", "seat", "seats", "carry", "carries", "weigh", "weighs",
+    "cost", "costs", "take", "takes", "last", "lasts", "cover", "covers", "yield", "yields", "get", "gets", "got",
+    "receive", "received", "receives", "need", "needs", "use", "uses", "feed", "feeds", "make", "makes", "gave", "give",
+    "gives", "brought", "earn", "earns", "pay", "pays", "paid", "play", "plays", "about", "exactly", "just", "us",
+    "them",
+])  # fmt: skip
+"""Last words of `_HOLDS`."""
 _EVERY = regex(r"\b(?:each|every) (?P<of>[a-z]{3,})(?: [a-z]+){1,3} $")
 _PRICED = regex(r"\d(?: [a-z'’-]+){1,3} (?:at|@) [$€£]?$")
+_COUNTED = regex(r"^[- ]?((?:[a-z'’-]+[ ]?){1,5})")
+_NO_NOUNS = frozenset(("and", "for", "plus", "with", "from", "the", "but", "then"))
 _NO_THINGS = frozenset([
     "same", "first", "last", "other", "two", "half", "few", "total", "whole", "bit", "rate", "and", "for", "plus",
     "lot", "but", "with", "from", "year-end",
@@ -102,51 +112,50 @@ def nouns_of(paragraph: Paragraph, quantity: Quantity) -> list[str]:
     """What a number counts: the stems of the words behind it, or the name of its unit."""
     if quantity.group == "unit" and quantity.unit in UNIT_NOUNS:
         return [UNIT_NOUNS[quantity.unit]]
-    words = re.match(r"^[- ]?((?:[a-z'’-]+[ ]?){1,5})", paragraph.tail(quantity))
-    found = [stem_of(each) for each in re.split(r"[ -]", words[1]) if len(each) > 2] if words else []
-    return [] if found and found[0] in ("and", "for", "plus", "with", "from", "the", "but", "then") else found
+    key = quantity.start, quantity.end, quantity.unit
+    known = paragraph.nouns.get(key)
+    if known is None:
+        words = _COUNTED.match(paragraph.tail(quantity))
+        found = [stem_of(each) for each in words[1].replace("-", " ").split(" ") if len(each) > 2] if words else []
+        known = paragraph.nouns[key] = [] if found and found[0] in _NO_NOUNS else found
+    return known
 
 
-def rates_of(paragraph: Paragraph) -> Iterator[Rate]:
-    """Numbers that are said to be for one of something: `$38 an hour`, `12 bottles to the case`, `€4 each`."""
-    for each in paragraph.values:
-        if (
-            each.value <= 0
-            or each.group not in ("plain", "money", "unit")
-            or (each.value < 3 and each.text[:1].isalpha())
-        ):
-            continue
-        if each.unit is not None and each.group == "unit" and "/" in each.unit:
-            bottom = each.unit.partition("/")[2]
-            if bottom == "(100*km)":
-                yield Rate(each, "kilometre", 100.0)
-            elif bottom in UNIT_NOUNS:
-                yield Rate(each, UNIT_NOUNS[bottom])
-            continue
-        tail, before = paragraph.tail(each), paragraph.upto(each)[-60:]
-        if tail in (" per ", " for every ", "/", " every ") and each.group in ("unit", "money"):
-            base = next((other for other in paragraph.values if other.start >= each.end), None)
-            if base is not None and base.value in (10, 100, 1000) and base.unit in UNIT_NOUNS:
-                yield Rate(each, UNIT_NOUNS[base.unit], base.value)
-            continue
-        lead = paragraph.lead(each)
-        match = _PER.match(tail) or (_ADVERB.search(lead) if "ly " in lead else None)
-        if match is not None and match["of"] not in _NO_THINGS:
-            yield Rate(each, stem_of("day" if match["of"] == "dai" else match["of"]))
-        elif held := _held(before, each.group):
-            yield Rate(each, stem_of(held["of"]))
-        elif (
-            _EACH.match(tail)
-            or (("each" in lead or "every" in lead) and _RATE_BEFORE.search(lead))
-            or (each.group == "money" and _PRICED.search(before))
-        ):
-            yield Rate(each, "")
+def rate_of(paragraph: Paragraph, each: Quantity) -> Rate | None:
+    """A number that is said to be for one of something: `$38 an hour`, `12 bottles to the case`, `€4 each`."""
+    if each.value <= 0 or each.group not in ("plain", "money", "unit") or (each.value < 3 and each.text[:1].isalpha()):
+        return None
+    if each.unit is not None and each.group == "unit" and "/" in each.unit:
+        bottom = each.unit.partition("/")[2]
+        if bottom == "(100*km)":
+            return Rate(each, "kilometre", 100.0)
+        return Rate(each, UNIT_NOUNS[bottom]) if bottom in UNIT_NOUNS else None
+    tail, before = paragraph.tail(each), paragraph.upto(each)[-60:]
+    if tail in (" per ", " for every ", "/", " every ") and each.group in ("unit", "money"):
+        base = next((other for other in paragraph.values if other.start >= each.end), None)
+        if base is not None and base.value in (10, 100, 1000) and base.unit in UNIT_NOUNS:
+            return Rate(each, UNIT_NOUNS[base.unit], base.value)
+        return None
+    lead = paragraph.lead(each)
+    match = _PER.match(tail) or (_ADVERB.search(lead) if "ly " in lead else None)
+    if match is not None and match["of"] not in _NO_THINGS:
+        return Rate(each, stem_of("day" if match["of"] == "dai" else match["of"]))
+    if held := _held(before, each.group):
+        return Rate(each, stem_of(held["of"]))
+    if (
+        _EACH.match(tail)
+        or (("each" in lead or "every" in lead) and _RATE_BEFORE.search(lead))
+        or (each.group == "money" and _PRICED.search(before))
+    ):
+        return Rate(each, "")
+    return None
 
 
 def _held(before: str, group: str) -> re.Match[str] | None:
     """What holds a number or has one each, by the words before it."""
     has_each = "each " in before or "every " in before
-    if (has_each or "a " in before or "an " in before or "one " in before) and (held := _HOLDS.search(before)):
+    has_one = has_each or "a " in before or "an " in before or "one " in before
+    if has_one and before.rstrip(" $€£").rpartition(" ")[2] in _HOLDING and (held := _HOLDS.search(before)):
         return held
     if has_each and (held := _EVERY.search(before)):
         return held

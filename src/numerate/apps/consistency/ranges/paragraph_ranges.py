@@ -81,11 +81,11 @@ def paragraph_ranges(paragraph: Paragraph) -> Iterator[Finding]:
     """Limits that exclude each other, values beyond the extremes, and wrong verdicts on a range."""
     if paragraph.tally.values < 2 or not any(map(paragraph.lower.__contains__, _CUES)):
         return
-    places: dict[int, list[Quantity]] = {}
-    for each in paragraph.values:
-        places.setdefault(paragraph.place(each), []).append(each)
     has_limits = any(map(paragraph.lower.__contains__, ("least ", "inimum", " than ", "not ", " age of")))
     has_extremes = "est" in paragraph.lower or "imum" in paragraph.lower
+    places: dict[int, list[Quantity]] = {}
+    for each in paragraph.values if has_limits or has_extremes else ():
+        places.setdefault(each.place, []).append(each)
     for place, values in places.items():
         if has_limits and len(values) > 1:
             yield from _limits(paragraph, values)

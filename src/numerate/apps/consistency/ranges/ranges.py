@@ -49,6 +49,7 @@ from numerate.apps.consistency.ranges.range_patterns import (
     YEARS,
 )
 from numerate.apps.consistency.sentences.slots import DATED, MONEY, UNIT, YEAR
+from numerate.apps.consistency.sentences.traits import TIMES, VALUES, stems
 from numerate.apps.consistency.wrong import wrong_order
 
 if TYPE_CHECKING:
@@ -64,13 +65,19 @@ if TYPE_CHECKING:
 __all__ = ["Ranges"]
 
 
+_LOW_CUES, _HIGH_CUES = stems("minimum_ low_"), stems("maximum_ high_")
+"""What the patterns of `LIMITS` have in them, one of each."""
+_NORMAL_CUES = stems("normal_ reference_ range_ limit interval_ norm_ target_ iqr_")
+_AGED_CUES = stems("aged_ age_ ages_ page pp_")
+
+
 @rules.register("range")
 class Ranges(Rule):
     """The lower end of a range comes first, and an estimate lies inside of its interval."""
 
     title = "range"
     help = "A range begins above its end, or a value lies outside of its interval."
-    least = 0
+    needs = (VALUES[1] | TIMES[1],)
 
     def wants(self, tally: Tally, text: str) -> bool:
         """A number before a smaller one and a word or dash of a range, or a value and its range."""
@@ -101,7 +108,8 @@ class Ranges(Rule):
             return
         skeleton = sentence.skeleton
         yield from descending(sentence)
-        for match in matches(skeleton, LIMITS):
+        words = sentence.words
+        for match in matches(skeleton, LIMITS) if words & _LOW_CUES and words & _HIGH_CUES else ():
             yield from self._order(sentence, match)
         if "between" in skeleton or "rang" in skeleton or " from " in skeleton:
             for match in BETWEEN.finditer(skeleton):
@@ -138,12 +146,10 @@ class Ranges(Rule):
             a = sentence.get(match, "a")
             if a.numerals[0].shared and a.value > 0 and not a.hedge and not _is_year(a):
                 yield from self._order(sentence, match, least=1.2)
-        for match in matches(
-            skeleton, ((("normal", "reference", "limit", "interval", "norm", "target", "iqr", "range"), NORMAL),)
-        ):
+        for match in NORMAL.finditer(skeleton) if words & _NORMAL_CUES else ():
             if sentence.get(match, "a").value > 0 and not REVERSED.search(skeleton):
                 yield from self._order(sentence, match)
-        for match in matches(skeleton, ((("age", "pp."), AGED),)):
+        for match in AGED.finditer(skeleton) if words & _AGED_CUES else ():
             a, b = sentence.slots(match, "ab")
             is_short = len(b.text) < len(a.text)  # `pages 1182–84` is short for 1184
             if a.value < 10_000 and not (is_short and match[0][0] == "p"):

@@ -14,6 +14,7 @@ from numerate.apps.consistency.repeats.same_things import are_same, is_contraste
 from numerate.apps.consistency.repeats.told_doses import told_doses
 from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.sentences.sentences import SMALLER
+from numerate.apps.consistency.sentences.traits import CLOCK, stems
 from numerate.apps.consistency.slips import is_slip, sorted_digits
 from numerate.apps.consistency.wrong import told_differently
 
@@ -32,6 +33,11 @@ _BEGUN = regex(
     r"|[Ii]naugurat(?:ed|ion)|[Ii]ncorporat(?:ed|ion)) in (?=\d{4}\b|$)"
 )
 """Of all years, those in which a thing began are compared."""
+_BEGUN_CUES = stems("found complet open establish built_ born_ birth_ inaugurat incorporat")
+"""What a match of `_BEGUN` has in it."""
+MOST_MINUTES, LEAST_DAYS = 1_500, 365_000
+"""Values of times of the day and of dates."""
+_NO_VALUES = frozenset(("year", "date", "ordinal"))
 WINDOW = 12
 
 
@@ -71,11 +77,14 @@ def told_twice(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
 def _has_values(sentence: Sentence) -> bool:
     if len(sentence.numerals) > 12:
         return False
-    return any(each.kind not in ("year", "date", "ordinal") for each in sentence.numerals) or _has_begun(sentence)
+    for each in sentence.numerals:
+        if each.kind not in _NO_VALUES:
+            return True
+    return _has_begun(sentence)
 
 
 def _has_begun(sentence: Sentence) -> bool:
-    return sentence.tally.times > 0 and _BEGUN.search(sentence.text) is not None
+    return sentence.tally.times > 0 and sentence.words & _BEGUN_CUES != 0 and _BEGUN.search(sentence.text) is not None
 
 
 def _worth_reading(sentences: Sequence[Sentence], worth: Sequence[int]) -> list[int]:
@@ -149,7 +158,19 @@ def _values_near(sentences: Sequence[Sentence], first: int, last: int, like: Qua
 
 def _side_by_side(sentences: Sequence[Sentence], a: Quantity, b: Quantity) -> bool:
     """Whether one sentence tells both values: then there are two quantities."""
-    return any({a.value, b.value} <= {each.value for each in sentence.quantities} for sentence in sentences)
+    both = {a.value, b.value}
+    return any(_may_tell(each, both) and both <= {quantity.value for quantity in each.quantities} for each in sentences)
+
+
+def _may_tell(sentence: Sentence, values: set[float]) -> bool:
+    """Whether a sentence may tell some values, by its numerals: only units, dates and times of the day change them."""
+    missing = values - {abs(each.value) for each in sentence.numerals}
+    if not missing or sentence.tally.units > 0:
+        return True
+    return all(
+        (value <= MOST_MINUTES and sentence.words & CLOCK != 0) or (value >= LEAST_DAYS and sentence.tally.dates > 0)
+        for value in missing
+    )
 
 
 def _against_headline(sentences: Sequence[Sentence], a: Quantity) -> Iterator[Finding]:

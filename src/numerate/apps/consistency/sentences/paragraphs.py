@@ -10,14 +10,14 @@ from __future__ import annotations
 import itertools
 import math
 from bisect import bisect_left, bisect_right
-from functools import cached_property
 from typing import TYPE_CHECKING
 
+from numerate.apps.consistency.sentences.kept import kept
 from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.sentences.sentence_windows import SentenceGroup, sentence_groups
 from numerate.apps.consistency.sentences.sentences import TIMES, Sentence
 from numerate.apps.consistency.sentences.tally import tally_of_all
-from numerate.apps.consistency.sentences.traits import traits_of_numbers, traits_of_words
+from numerate.apps.consistency.sentences.traits import traits_of_tally, traits_of_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -58,35 +58,38 @@ class Paragraph:
         self.tally: Tally = tally_of_all([each.tally for each in sentences])
         """How many numbers of each kind it has, which is cheap to know."""
         self._text, self._offset, self._sentences = text, offset, sentences
-        self._beside: dict[tuple[str, int, int, int], str] = {}
+        self.nouns: dict[tuple[int, int, str | None], list[str]] = {}
+        """What its numbers count, by where they stand and their unit; `told_rates.nouns_of` fills it."""
+        self._leads: dict[tuple[int, int], str] = {}
+        self._tails: dict[tuple[int, int, int], str] = {}
 
     # Most paragraphs are closed to all rules by their tally and traits: what follows is made when it is needed.
-    @cached_property
+    @kept
     def whole(self) -> Sentence:
         """The paragraph as a sentence."""
         numerals = [numeral for each in self._sentences for numeral in each.numerals]
         return Sentence(self._text, self._offset, numerals, self.words)
 
-    @cached_property
+    @kept
     def lower(self) -> str:
         """Its text in lower case."""
         lower = self._text.lower()
         return lower if len(lower) == len(self._text) else self._text
 
-    @cached_property
+    @kept
     def _starts(self) -> list[int]:
         return [each.offset for each in self._sentences]
 
-    @cached_property
+    @kept
     def _ends(self) -> list[int]:
         return [each.offset + len(each.text) for each in self._sentences]
 
-    @cached_property
+    @kept
     def traits(self) -> int:
         """The cue words and kinds of numbers that it has, as bits."""
-        return self.words | traits_of_numbers((self.tally,))
+        return self.words | traits_of_tally(self.tally)
 
-    @cached_property
+    @kept
     def words(self) -> int:
         """The cue words that it has, as bits; those of a group of sentences are known already."""
         group = self._sentences
@@ -94,19 +97,20 @@ class Paragraph:
             return traits_of_words(self._text)
         return group.words | traits_of_words(self._text[: group[0].offset - self._offset])
 
-    @cached_property
+    @kept
     def values(self) -> list[Quantity]:
         """The quantities that are no times and no ordinals, in order."""
-        found = []
+        found, starts = [], self._starts
         for each in self.whole.quantities:
             group = each.group
             if group in ("other", "ordinal") and self._counts(each, group):
                 each.group = group = "plain"
             if group not in TIMES:
+                each.place = bisect_right(starts, each.start) - 1
                 found.append(each)
         return found
 
-    @cached_property
+    @kept
     def _bounds(self) -> tuple[list[int], list[int]]:
         """Starts and ends of the values, sorted."""
         return sorted(each.start for each in self.values), sorted(each.end for each in self.values)
@@ -124,27 +128,32 @@ class Paragraph:
 
     def place(self, quantity: Quantity) -> int:
         """Index of the sentence of a quantity."""
-        return bisect_right(self._starts, quantity.start) - 1
+        place = quantity.place
+        return place if place >= 0 else bisect_right(self._starts, quantity.start) - 1
 
     def lead(self, quantity: Quantity, most: int = 70) -> str:
         """The words before a quantity, up to the quantity before it or the begin of its sentence."""
-        key = ("lead", quantity.start, quantity.end, most)
-        if key not in self._beside:
-            begin = max(self._starts[max(self.place(quantity), 0)], quantity.start - most)
+        start = quantity.start
+        known = self._leads.get((start, most))
+        if known is None:
+            begin = max(self._starts[max(self.place(quantity), 0)], start - most)
             ends = self._bounds[1]
-            index = bisect_right(ends, quantity.start)
-            self._beside[key] = self._cut(max(begin, ends[index - 1]) if index else begin, quantity.start)
-        return self._beside[key]
+            index = bisect_right(ends, start)
+            known = self._cut(max(begin, ends[index - 1]) if index else begin, start)
+            self._leads[start, most] = known
+        return known
 
     def tail(self, quantity: Quantity, most: int = 60) -> str:
         """The words behind a quantity, up to the next one or the end of its sentence."""
-        key = ("tail", quantity.start, quantity.end, most)
-        if key not in self._beside:
-            end = min(self._ends[max(self.place(quantity), 0)], quantity.end + most)
+        start, last = quantity.start, quantity.end
+        known = self._tails.get((start, last, most))
+        if known is None:
+            end = min(self._ends[max(self.place(quantity), 0)], last + most)
             starts = self._bounds[0]
-            index = bisect_left(starts, quantity.end)
-            self._beside[key] = self._cut(quantity.end, min(end, starts[index]) if index < len(starts) else end)
-        return self._beside[key]
+            index = bisect_left(starts, last)
+            known = self._cut(last, min(end, starts[index]) if index < len(starts) else end)
+            self._tails[start, last, most] = known
+        return known
 
     def around(self, *quantities: Quantity) -> str:
         """The words from the first to the last of some quantities, with those right before and behind them."""

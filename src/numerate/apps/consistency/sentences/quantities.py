@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from dataclasses import dataclass, field
@@ -31,11 +32,15 @@ _HEDGE = regex(
     re.IGNORECASE,
 )
 _HEDGE_MARKS = str.maketrans("($€£¥", "     ")
-_HEDGE_ENDS = frozenset(
-    word for words in ("approx", "approx.", "c.", "ca.", *(words for _, words in _HEDGES))
-    for word in (each.split()[-1] for each in words.split("|"))
-)  # fmt: skip
-"""Last words of the hedges: one of them is the last or last but one before a quantity with a hedge."""
+_LOOK_BEHIND = regex(r"\(\?<![^)]*\)")
+_HEDGE_WORDS = [
+    each.split()
+    for words in ("approx|approx.|c.|ca.", *(words for _, words in _HEDGES))
+    for each in _LOOK_BEHIND.sub("", words).split("|")
+]
+_HEDGE_ENDS = frozenset(words[-1] for words in _HEDGE_WORDS if len(words) == 1)
+_HEDGE_PAIRS = frozenset((words[-2], words[-1]) for words in _HEDGE_WORDS if len(words) > 1)
+"""Last words of the hedges: they are the last or last but one before a quantity with a hedge."""
 
 
 _MOST_KNOWN = 4_000
@@ -56,8 +61,10 @@ def _precision(numeral: Numeral) -> int:
 @lru_cache(maxsize=_MOST_KNOWN)
 def _hedge_before(before: str) -> str:
     """The hedge at the end of a text; a sentence, its clauses and its paragraph all ask for it."""
-    words = before.lower().translate(_HEDGE_MARKS).rsplit(None, 2)[-2:]
-    found = None if _HEDGE_ENDS.isdisjoint(words) else _HEDGE.search(before)
+    words = before.lower().translate(_HEDGE_MARKS).rsplit(None, 3)[-3:]
+    if _HEDGE_ENDS.isdisjoint(words[-2:]) and _HEDGE_PAIRS.isdisjoint(itertools.pairwise(words)):
+        return ""
+    found = _HEDGE.search(before)
     return (found.lastgroup or "") if found else ""
 
 
@@ -75,6 +82,7 @@ class Quantity:
         numerals: The numerals it is made of.
         step: What one of its last written digit is worth.
         before: The text before it, for words such as `about`.
+        place: Index of its sentence in its paragraph; -1 for a quantity that is no value of a paragraph.
     """
 
     text: str
@@ -87,6 +95,7 @@ class Quantity:
     step: float = 0.0
     before: str = ""
     _hedge: str | None = field(default=None, repr=False)
+    place: int = field(default=-1, init=False, repr=False, compare=False)
 
     @property
     def half(self) -> float:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING
 
+from numerate.apps.consistency.sentences.kept import kept
 from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.sentences.traits import traits_of_numbers, traits_of_words
 
@@ -35,7 +35,7 @@ class SentenceGroup(list["Sentence"]):
         super().__init__(sentences)
         self.text = text[self[0].offset : self[-1].offset + len(self[-1].text)]
 
-    @cached_property
+    @kept
     def words(self) -> int:
         """The cue words, as bits."""
         bits, offset, end = 0, self[0].offset, 0
@@ -47,7 +47,7 @@ class SentenceGroup(list["Sentence"]):
             end = begin + len(sentence.text)
         return bits
 
-    @cached_property
+    @kept
     def traits(self) -> int:
         """The cue words and kinds of numbers, as bits."""
         return self.words | traits_of_numbers([each.tally for each in self])

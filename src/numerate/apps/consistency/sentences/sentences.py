@@ -5,6 +5,7 @@ r"""Sentences as skeletons: each number with its unit becomes one slot, so that 
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,7 +14,7 @@ from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.sentences.quantities import Quantity
 from numerate.apps.consistency.sentences.slots import CLASSES, FIRST
 from numerate.apps.consistency.sentences.tally import tally_of
-from numerate.apps.consistency.sentences.traits import CLOCK, traits_of_numbers, traits_of_words
+from numerate.apps.consistency.sentences.traits import CLOCK, traits_of_tally, traits_of_words
 from numerate.numerals.unit_factors import dimension_name, measure_of
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ _SMALL_REFERENCES = frozenset([
     "warehouse", "depot", "checkpoint", "marker", "tent", "field", "lesson",
 ])  # fmt: skip
 """The same, for small numbers only: `the placebo group 80` counts."""
+_MOST_OF_NAMES = {**dict.fromkeys(_SMALL_REFERENCES, 32), **dict.fromkeys(_REFERENCES, 1000)}
 SMALLER = {"ft": "in", "lb": "oz", "stone": "lb", "h": "min", "min": "s", "year": "month", "d": "h", "yd": "ft"}
 """The unit that goes on behind another one, as in `6 ft 2 in`."""
 
@@ -86,7 +88,7 @@ class Sentence:
         True
     """
 
-    __slots__ = ("_kept", "_quantities", "_skeleton", "_tally", "_words", "numerals", "offset", "text")
+    __slots__ = ("_kept", "_quantities", "_skeleton", "_tally", "_traits", "_words", "numerals", "offset", "text")
 
     def __init__(self, text: str, offset: int, numerals: Sequence[Numeral], words: int | None = None) -> None:
         self.text = text
@@ -96,6 +98,7 @@ class Sentence:
         self._quantities: list[Quantity] | None = None
         self._skeleton: str | None = None
         self._tally: Tally | None = None
+        self._traits: int | None = None
         self._words = words
         self._kept: dict[str, Any] = {}
 
@@ -122,7 +125,9 @@ class Sentence:
     @property
     def traits(self) -> int:
         """The cue words and kinds of numbers that it has, as bits."""
-        return self.words | traits_of_numbers((self.tally,))
+        if self._traits is None:
+            self._traits = self.words | traits_of_tally(self.tally)
+        return self._traits
 
     @property
     def quantities(self) -> list[Quantity]:
@@ -182,7 +187,7 @@ class Sentence:
             last = merged[-1] if merged else None
             if last is not None and each.unit is None and last.unit in _LARGE and self._is_smaller(last, each):
                 each.unit, each.group = SMALLER[last.unit], "unit"  # type: ignore[index]
-            if last is not None and self._is_continued(last, each):
+            if last is not None and last.group == each.group == "unit" and self._is_continued(last, each):
                 sizes = measure_of(last.unit or ""), measure_of(each.unit or "")
                 ratio = sizes[1].factors[0] / sizes[0].factors[0]  # type: ignore[union-attr]
                 sign = -1 if last.value < 0 else 1
@@ -228,7 +233,7 @@ class Sentence:
 
     def _raw(self) -> Iterable[Quantity]:
         """The quantities before those of mixed units are joined."""
-        waiting = self._dates_and_times()
+        waiting = self._dates_and_times() if self.tally.dates or self.words & CLOCK else []
         if len(waiting) > 1:
             waiting.sort(key=lambda each: each.start)
         taken, source, offset, group_of = 0, self.text, self.offset, _OF_KIND.get
@@ -291,9 +296,7 @@ class Sentence:
             is_joined = mark in "-–—" or self.text[end : end + 1] in _DASHES
             return group == "other" and not is_joined and self.text[max(0, start - 2) : start] not in (" (", "(")
         word = self.text[max(0, start - 14) : start - 1].rpartition(" ")[2].lower().lstrip("(")
-        if numeral.value != int(numeral.value):
-            return False
-        return (word in _REFERENCES and numeral.value < 1000) or (word in _SMALL_REFERENCES and numeral.value < 32)
+        return numeral.value < _MOST_OF_NAMES.get(word, -math.inf) and numeral.value == int(numeral.value)
 
     def _dates_and_times(self) -> list[Quantity]:
         """Dates with a month's name and times of the day, which the reader gives as several numerals."""

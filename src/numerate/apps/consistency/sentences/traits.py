@@ -10,6 +10,7 @@ alternatives; `numerate.apps.consistency.sentences.gates` takes several of them,
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.sentences.patterns import regex
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CLOCK", "DATES", "MEASURES", "MONEY", "NUMERIC_DATE", "ORDINALS", "ORDINAL_DIGITS", "PERCENTS", "TIMES", "UNITS",
-    "VALUES", "cues", "stems", "traits_of_numbers", "traits_of_words",
+    "VALUES", "cues", "stems", "traits_of_numbers", "traits_of_tally", "traits_of_words",
 ]  # fmt: skip
 
 MOST_WORDS = 100_000
@@ -154,9 +155,15 @@ def stems(words: str) -> int:
 def traits_of_words(text: str) -> int:
     """The bits of the words of a text."""
     bits = 0
-    for each in set(map(_words.__getitem__, text.lower().split())):
+    for each in filter(None, map(_words.__getitem__, text.lower().split())):  # most words have none
         bits |= each
     return bits
+
+
+@lru_cache(maxsize=4_000)
+def traits_of_tally(tally: Tally) -> int:
+    """The bits of the numbers of one sentence."""
+    return traits_of_numbers((tally,))
 
 
 def traits_of_numbers(tallies: Iterable[Tally]) -> int:

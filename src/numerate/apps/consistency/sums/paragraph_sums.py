@@ -127,6 +127,7 @@ _OVERLAP = regex(
     r"\b(?:also|both|more than one|several|multiple|at least|among others|some of|too|as well|ha(?:d|ve|s)|owne?[ds]?"
     r"|speak\w*|spoke|play\w*|stud(?:y|ied)|report\w*|us(?:e|ed|es|ing)|visited|read|t(?:ook|akes?)|liked?|kn[eo]w)\b"
 )
+_COUNTS = frozenset(range(3, 10))
 _SETTING = regex(r"\b(?:at|in|across|on|over|during|within|through|throughout|for|by) (?:the |its |their |all |our )?$")
 
 
@@ -137,6 +138,8 @@ def paragraph_sums(paragraph: Paragraph) -> Iterator[Finding]:
         yield from line_scores(paragraph)
     if paragraph.tally.values < 3 or len(paragraph.values) < 3:
         return
+    settings: dict[int, bool] = {}
+    factors = _counts_by_place(paragraph)
     for z in paragraph.values:
         if z.group not in ("plain", "money", "unit") or z.value <= 0 or z.hedge:
             continue
@@ -145,15 +148,22 @@ def paragraph_sums(paragraph: Paragraph) -> Iterator[Finding]:
             continue
         if z.unit in _TIMES and any(each.unit in _TIMES and each.unit != z.unit for each in paragraph.values):
             continue  # hours and minutes are added elsewhere
-        best = max(_readings(paragraph, z, alike), key=lambda each: each[0], default=None)
-        counts = {each.start for each in alike if _announced(paragraph, each, alike)}
-        fewer = [
-            each
-            for each in alike
-            if each.start not in counts and not _is_setting(paragraph, each) and not _is_factor(paragraph, each, alike)
-        ]
-        if (best is None or best[0] < NEEDED) and 2 <= len(fewer) < len(alike):
-            best = max(_readings(paragraph, z, fewer), key=lambda each: each[0], default=None)
+        if not _may_be_told(paragraph, z, alike):
+            continue
+        best = max(_readings(paragraph, z, alike), key=_bits, default=None)
+        if best is None or best[0] < NEEDED:
+            for each in alike:
+                if each.start not in settings:
+                    settings[each.start] = _is_setting(paragraph, each)
+            fewer = [
+                each
+                for each in alike
+                if not settings[each.start]
+                and not _announced(paragraph, each, alike)
+                and not _is_factor(each, alike, factors)
+            ]
+            if 2 <= len(fewer) < len(alike):
+                best = max(_readings(paragraph, z, fewer), key=_bits, default=None)
         if best is None or best[0] < NEEDED:
             continue
         if best[0] < SURE and not _has_cue(paragraph.lower) and not may_slip(z, alike):
@@ -166,6 +176,30 @@ def paragraph_sums(paragraph: Paragraph) -> Iterator[Finding]:
             yield wrong_sum(z, parts, real, 0.86, sign)
 
 
+def _may_be_told(paragraph: Paragraph, z: Quantity, alike: list[Quantity]) -> bool:
+    """Whether some of the others may add up to a number, or it may be the rest of one; most are too large or small."""
+    value = z.value
+    smaller = sorted([each.value for each in alike if each.value < value])
+    if len(smaller) > 1 and (smaller[0] + smaller[1]) * 0.598 < value < sum(smaller) * 1.672:
+        return True
+    if not any(each.value > value and each.start < z.start for each in alike):
+        return False
+    return _REST.search(paragraph.lead(z)) is not None or _REST_BEHIND.match(paragraph.tail(z)) is not None
+
+
+def _bits(reading: tuple[float, float, list[Quantity], str]) -> float:
+    return reading[0]
+
+
+def _counts_by_place(paragraph: Paragraph) -> dict[int, list[Quantity]]:
+    """The whole numbers of two or more of each sentence, by which an amount may be multiplied."""
+    found: dict[int, list[Quantity]] = {}
+    for each in paragraph.values:
+        if each.value > 1 and each.value % 1 == 0:
+            found.setdefault(each.place, []).append(each)
+    return found
+
+
 def _has_cue(lower: str) -> bool:
     has = lower.__contains__
     return any(map(has, _CUES)) or any(any(map(has, words)) and each.search(lower) for words, each in _CUE_WORDS)
@@ -175,9 +209,9 @@ def _readings(
     paragraph: Paragraph, z: Quantity, alike: list[Quantity]
 ) -> Iterator[tuple[float, float, list[Quantity], str]]:
     """Bits, expected value, operands and sign of each reading of a number as a total or a rest."""
-    here = paragraph.place(z)
-    before = [each for each in alike if each.end <= z.start and paragraph.place(each) >= here - 2]
-    after = [each for each in alike if each.start >= z.end and paragraph.place(each) <= here + 1]
+    start, end, here = z.start, z.end, z.place
+    before = [each for each in alike if each.end <= start and each.place >= here - 2]
+    after = [each for each in alike if each.start >= end and each.place <= here + 1]
     is_sum = may_be_sum(z, before[::-1]) or may_be_sum(z, after)
     if not is_sum and not any(each.value > z.value for each in before):
         return
@@ -192,20 +226,20 @@ def _sums(
     paragraph: Paragraph, z: Quantity, alike: list[Quantity], before: list[Quantity], after: list[Quantity]
 ) -> Iterator[tuple[float, float, list[Quantity], str]]:
     """Readings of a number as the sum of those before or behind it."""
-    lead, tail, here = paragraph.lead(z), paragraph.tail(z), paragraph.place(z)
+    lead, tail, here = paragraph.lead(z), paragraph.tail(z), z.place
     cue = 6.0 if _TOTAL.search(lead) or _TOTAL_BEHIND.match(tail) else 2.5 if _WEAK_TOTAL.search(lead) else 0.0
     if cue < 6 and _IN_ALL.match(paragraph.upto(z)):
-        cue = 6.0 if not any(paragraph.place(each) == here and each.start < z.start for each in alike) else cue
+        cue = 6.0 if not any(each.place == here and each.start < z.start for each in alike) else cue
     if cue < 3 and (_WHOLE.search(lead) or _WHOLE_BEHIND.match(tail)):
         cue = 3.0
     runs = []
     announced = [run for each in paragraph.alike(z) if (run := _announced(paragraph, each, alike))]
-    back = [each for each in before if paragraph.place(each) == here - 1]
+    back = [each for each in before if each.place == here - 1]
     if (
         _THAT.match(paragraph.upto(z))
-        and not any(paragraph.place(each) == here and each.end <= z.start for each in paragraph.values)
+        and not any(each.place == here and each.end <= z.start for each in paragraph.values)
         and len(back) > 2
-        and back == [each for each in before if paragraph.place(each) >= here - 1]
+        and back == [each for each in before if each.place >= here - 1]
     ):
         cue = 9.0
     if len(back) > 1 and _ALL.fullmatch(paragraph.upto(z)) and _ALL_BEHIND.match(tail):
@@ -226,7 +260,7 @@ def _sums(
     of_these = _of_these(paragraph, z, before, after)
     runs += [of_these] if of_these and of_these[0] is not after[0] else []
     runs += [after[:count] for count in range(2, len(after) + 1) if _ends(paragraph, after, count)]
-    own = [each for each in after if paragraph.place(each) == paragraph.place(after[0])]
+    own = [each for each in after if each.place == after[0].place]
     for parts in runs:
         if not 2 <= len(parts) <= MOST_PARTS:
             continue
@@ -265,8 +299,8 @@ def _sums(
         ):
             bits += 8.0 if len(parts) > 2 else 7.0
         # Nothing else of this kind is told, so that the list is likely to be complete.
-        back = abs(here - paragraph.place(parts[0]))
-        is_own = parts[0].start < z.start or back == paragraph.place(parts[-1]) - here == 1
+        back = abs(here - parts[0].place)
+        is_own = parts[0].start < z.start or back == parts[-1].place - here == 1
         is_closed = slip > 0 and len(parts) == len(alike) and back < 3 and is_own
         bits += min(len(parts) - 1.0, 3.0) + (1.0 if _is_owned(lead) else 0.0) if is_closed else 0.0
         # Without any word, the whole list and an exchange of digits are needed.
@@ -277,15 +311,15 @@ def _sums(
         )
         far = float(back) if is_closed else 2.0 if complements(paragraph, parts) and z.value > 99 else 4.0
         is_bound = cue >= 6 or is_rest or opened[0] or is_announced
-        bits -= far if paragraph.place(parts[0]) != here and not is_bound else 0.0
+        bits -= far if parts[0].place != here and not is_bound else 0.0
         yield bits, real, parts, "+"
 
 
 def _announced(paragraph: Paragraph, count: Quantity, alike: list[Quantity]) -> list[Quantity]:
     """The values of a list that a number announces: `in three stages: 118 ..., 176 ... and 138 ...`."""
-    if count.value not in range(3, 10) or count.unit is not None:
+    if count.unit is not None or count.value not in _COUNTS:
         return []
-    behind = [each for each in alike if each.start > count.end and paragraph.place(each) == paragraph.place(count)]
+    behind = [each for each in alike if each.start > count.end and each.place == count.place]
     if len(behind) != count.value or not _COUNTED.match(paragraph.between(count, behind[0])):
         return []
     return behind
@@ -298,7 +332,7 @@ def _of_these(paragraph: Paragraph, z: Quantity, before: list[Quantity], after: 
     if first is None:
         return []
     so_far = [*before, *(each for each in after if each.start < first.start)]
-    own = [each for each in after if each.start >= first.start and paragraph.place(each) == paragraph.place(first)]
+    own = [each for each in after if each.start >= first.start and each.place == first.place]
     if len(own) < 3 or any(each.value > z.value for each in so_far):
         return []
     if len(_NESTED.findall(paragraph.between(z, own[-1]) + paragraph.tail(own[-1], 90))) > 1:
@@ -318,9 +352,9 @@ def _rests(
     paragraph: Paragraph, z: Quantity, before: list[Quantity]
 ) -> Iterator[tuple[float, float, list[Quantity], str]]:
     """Readings of a number as what is left of the largest one before it."""
-    whole, here = max(before, key=lambda each: each.value), paragraph.place(z)
+    whole, here = max(before, key=lambda each: each.value), z.place
     behind = [each for each in before if each.start > whole.start]
-    own = [each for each in behind if paragraph.place(each) == here]
+    own = [each for each in behind if each.place == here]
     # `412 patients at nine centres. 31 withdrew, ..., leaving 365`: what else the first sentence counts is no part.
     for parts in (behind, own) if 1 < len(own) < len(behind) else (behind,):
         if not parts or len(parts) > MOST_PARTS or whole.value <= max(each.value for each in (*parts, z)):
@@ -344,14 +378,16 @@ def _is_setting(paragraph: Paragraph, quantity: Quantity) -> bool:
     return quantity.value < 13 and quantity.unit is None and _SETTING.search(paragraph.lead(quantity)) is not None
 
 
-def _is_factor(paragraph: Paragraph, amount: Quantity, alike: list[Quantity]) -> bool:
+def _is_factor(amount: Quantity, alike: list[Quantity], factors: dict[int, list[Quantity]]) -> bool:
     """Whether an amount is told with its product: 850 of `12 months at 850 euros, 10,200 euros`."""
-    products = {each.value for each in alike if each.end > amount.start}
-    return any(
-        each.value > 1 and each.value == int(each.value) and each.value * amount.value in products
-        for each in paragraph.values
-        if each is not amount and paragraph.place(each) == paragraph.place(amount)
-    )
+    own = factors.get(amount.place)
+    if own is None:
+        return False
+    least = 2 * amount.value
+    products = {each.value for each in alike if each.value >= least and each.end > amount.start}
+    if not products:
+        return False
+    return any(each.value * amount.value in products for each in own if each is not amount)
 
 
 def _is_owned(lead: str) -> bool:
@@ -360,12 +396,12 @@ def _is_owned(lead: str) -> bool:
 
 def _begins(paragraph: Paragraph, run: list[Quantity], at: int) -> bool:
     """Whether a run may begin there: at the begin of a sentence's numbers."""
-    return at == 0 or paragraph.place(run[at]) != paragraph.place(run[at - 1])
+    return at == 0 or run[at].place != run[at - 1].place
 
 
 def _ends(paragraph: Paragraph, run: list[Quantity], count: int) -> bool:
     """Whether a run may end there: at the end of a sentence or a clause, or with the rest."""
-    if count == len(run) or paragraph.place(run[count]) != paragraph.place(run[count - 1]):
+    if count == len(run) or run[count].place != run[count - 1].place:
         return True
     between = paragraph.between(run[count - 1], run[count])
     return (

@@ -61,6 +61,8 @@ _MADE_OF = regex(
     r"|ing)(?: of)?|composed of|namely|i\.e\.,?|that is,?|formed by|formed of|being|divided|split))"
     rf"(?: (?:the|an?|into|of|as|follows:|its|up))* ?(?:[a-z'’-]+ ){{0,3}}?\(?$"
 )
+_MADE_CUES = stems("made_ built_ broken_ split_ divided_ composed_ consist compris namely_ i_ that_ formed_ being_")
+"""What a match of `_MADE_OF` has in it, if it has none of the marks."""
 _UNCOUNTED = regex(r"(?:,|\band) an? [a-z]+")
 _IN_ALL = regex(rf"(?:^(?:in all|in total|altogether|overall),?|\ba total of) {_HEDGE}$")
 _PLURAL = regex(r"[a-z]{2,}s\b|\b(?:people|men|women|children)\b")
@@ -152,6 +154,7 @@ def totals_of(sentence: Sentence) -> Iterator[PartsAndTotal]:
     words = sentence.words
     may_sum, may_include = words & _SUM_CUES, words & _INCLUDES_CUES
     may_complete, may_be_in_all = words & _REST_CUES, words & _IN_ALL_CUES
+    may_be_made = words & _MADE_CUES
     for at, kind in enumerate(kinds):
         if kind not in AMOUNT:
             continue
@@ -168,7 +171,7 @@ def totals_of(sentence: Sentence) -> Iterator[PartsAndTotal]:
             is_apposed = behind.endswith((", ", ", the ")) and _APPOSED.match(behind) is not None
             if may_complete and (is_apposed or includes or _OF_TOTAL.search(before)):
                 yield from _completed(sentence, slots, at, includes or _OF_TOTAL.search(before) is not None)
-            made = _MADE_OF.match(behind)
+            made = _MADE_OF.match(behind) if may_be_made or _has_mark(behind) else None
             if made is not None:
                 yield from _run(sentence, slots, at, 1, made["how"] not in (" (", " –", " —", " -") or cued)
             elif includes and total_is_amount(sentence.quantities[at]):
@@ -185,6 +188,11 @@ def totals_of(sentence: Sentence) -> Iterator[PartsAndTotal]:
                 yield from _run(sentence, slots, at, 1, not at or " a total of " not in before or behind.count(" ") > 3)
             elif is_apposed and not _ITEM.search(before):
                 yield from _run(sentence, slots, at, 1, False)
+
+
+def _has_mark(behind: str) -> bool:
+    """Whether a colon, a bracket or a dash stands behind a total, as before its parts."""
+    return ":" in behind or " (" in behind or " –" in behind or " —" in behind or " -" in behind
 
 
 def _completed(sentence: Sentence, slots: _Slots, at: int, is_whole: bool) -> Iterator[PartsAndTotal]:

@@ -9,6 +9,7 @@ from numerate.apps.consistency.percents.closed_changes import closed_stock
 from numerate.apps.consistency.sentences.joined_sentences import of_one_kind
 from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.sentences.slots import AMOUNT, COUNT, ORDINAL, one, slot
+from numerate.apps.consistency.sentences.traits import VALUES, cues, stems
 from numerate.apps.consistency.sums.closed_counts import closed_added, closed_minus, closed_rest
 from numerate.apps.consistency.sums.closed_totals import closed_opposites, closed_total
 from numerate.apps.consistency.sums.exclusive_parts import are_proper, exclusive, is_one_noun
@@ -69,6 +70,9 @@ _BEFORE = [
         rf"{_TOTAL} (?:seats|votes|delegates|members)(?: [a-z]+){{0,5}} (?:are|were"
         rf"|was) split (?P<parts>{_Q} to {_Q})")),
 ]  # fmt: skip
+_EQUAL = (*_AFTER, *_BEFORE)
+_EQUAL_CUES = stems("assist win split_ leaving_ left_") | cues("won ")
+"""What a match of `_EQUAL` has in it."""
 # Two parts that exclude each other: `15 people, 9 women and 5 men`.
 _OPPOSED = [
     # `the class of 28 has 15 boys and 14 girls`
@@ -138,7 +142,7 @@ class Sums(Rule):
 
     title = "sum"
     help = "The parts that the text names do not add up to the total beside them."
-    least = 3
+    needs = (VALUES[3],)
     least_of_paragraph = 3
 
     def wants(self, tally: Tally, text: str) -> bool:
@@ -183,9 +187,9 @@ class Sums(Rule):
             if not found:
                 found += closed(sentence)
         yield from found
-        for match in matches(skeleton, _AFTER + _BEFORE):
+        for match in matches(skeleton, _EQUAL) if sentence.words & _EQUAL_CUES else ():
             yield from self._equal(sentence, match)
-        for match in matches(skeleton, _OPPOSED):
+        for match in matches(skeleton, _OPPOSED) if " and " in skeleton else ():
             if _VOTED.search(match[0][: match.start("parts") - match.start()]):
                 continue  # `14 voted in favour, nine against and two abstained`
             if exclusive(match["parts"], match[0][: match.start("parts") - match.start()]):

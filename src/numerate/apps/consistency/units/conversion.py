@@ -10,6 +10,7 @@ from numerate.apps.consistency.base import Rule, finding_at, rules, written_like
 from numerate.apps.consistency.repeats.restated import BARE, FRACTION, bare_units, fractions_and_decimals, scaled_money
 from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.sentences.slots import ANY, MONEY, UNIT, one, slot
+from numerate.apps.consistency.sentences.traits import MEASURES, UNITS, VALUES, cues
 from numerate.apps.consistency.units.loose_conversions import (
     clock_conversions,
     loose_conversions,
@@ -78,7 +79,7 @@ class Conversion(Rule):
 
     title = "conversion"
     help = "A quantity is given in two units, and the two values do not agree."
-    least = 1
+    needs = (VALUES[1], UNITS[1] | MEASURES[2] | cues("(", "/"))
     least_of_paragraph = 2
 
     def wants(self, tally: Tally, text: str) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from numerate.apps.consistency.base import Rule, finding_at, matches, rules
 from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.sentences.slots import UNIT, slot
-from numerate.apps.consistency.sentences.traits import cues, stems
+from numerate.apps.consistency.sentences.traits import UNITS, cues, stems
 from numerate.apps.consistency.units.home_areas import home_areas
 from numerate.apps.consistency.units.unit_nouns import unit_nouns
 from numerate.numerals.unit_factors import dimension_name
@@ -181,7 +181,7 @@ class UnitFit(Rule):
 
     title = "unit does not fit"
     help = "A weight, length, speed, ... is given in a unit that measures something else."
-    least = 1
+    needs = (UNITS[1],)
     cues = _CUES
 
     def wants(self, tally: Tally, text: str) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from numerate.apps.consistency.base import finding_at
 from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.sentences.slots import UNIT, slot
-from numerate.apps.consistency.units.unit_rows import HEDGE, ROWS
+from numerate.apps.consistency.units.unit_rows import HEDGE, rows_for
 from numerate.numerals.unit_factors import dimension_name
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def unit_nouns(sentence: Sentence, before: str = "") -> Iterator[Finding]:
     """Units that cannot measure what they stand beside; `before` is the text before it."""
     text, words = sentence.text.lower(), sentence.skeleton
     dimensions = {_measured(each.unit) for each in sentence.numerals if each.unit is not None}
-    for cues, pattern, wrong, what in ROWS:
+    for cues, pattern, wrong, what in rows_for(text):
         # Heights have a limit, too.
         if wrong.isdisjoint(dimensions) and (what != "a height" or "above sea" not in text):
             continue

@@ -10,7 +10,7 @@ from numerate.apps.consistency.sentences.slots import UNIT, slot
 if TYPE_CHECKING:
     import re
 
-__all__ = ["HEDGE", "ROWS", "Row"]
+__all__ = ["HEDGE", "ROWS", "Row", "rows_for"]
 
 _Q = slot("q", UNIT)
 HEDGE = (
@@ -33,6 +33,10 @@ _SUBSTANCES = (
 )
 """What is weighed or poured, without a plural `s`."""
 _WATER = r"(?:water|drinking water|seawater|fresh water|freshwater|rainwater|meltwater)"
+
+
+MOST_WORDS = 20_000
+"""Words whose rows are kept; then all are forgotten."""
 
 
 class Row(NamedTuple):
@@ -240,3 +244,33 @@ ROWS = (
         rf"\b(?:bandwidth|download speed|upload speed)s?{_IS}{HEDGE}{_Q}",
         "length mass volume temperature area", "a data rate"),
 )  # fmt: skip
+
+
+class _RowsOfWords(dict[str, int]):
+    """The rows of each word that was met, as bits: those of which it has a cue, or the longest word of one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._pieces = [(1 << at, {max(cue.split(), key=len) for cue in row.cues}) for at, row in enumerate(ROWS)]
+
+    def __missing__(self, word: str) -> int:
+        if len(self) >= MOST_WORDS:
+            self.clear()
+        found = self[word] = sum(bit for bit, pieces in self._pieces if any(map(word.__contains__, pieces)))
+        return found
+
+
+_rows_of_words = _RowsOfWords()
+
+
+def rows_for(text: str) -> list[Row]:
+    """The rows that may have a cue in a text in lower case; most have none.
+
+    Example:
+        >>> [row.what for row in rows_for("the inflated tyre")]
+        ['a pressure']
+    """
+    bits = 0
+    for each in map(_rows_of_words.__getitem__, text.split()):
+        bits |= each
+    return [row for at, row in enumerate(ROWS) if bits >> at & 1] if bits else []
