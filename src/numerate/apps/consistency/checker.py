@@ -109,15 +109,15 @@ class ConsistencyChecker:
                 yield from findings(sentence)
 
     def _of_table(self, document: Document) -> Iterator[Finding]:
+        from numerate.apps.consistency.tables.shared_cells import with_shared_cells
         from numerate.apps.consistency.tables.table_numbers import table_of
 
         table = table_of(document)
         if document.source:
             self._with_tables.add(document.source)
-        for rule in self._with("table"):
-            for each in rule.table(document, table):
-                if each.cell is None or each.cell[0] - document.first_row not in table.noted_rows:
-                    yield each
+        found = _of_numbers(document, self._with("table"))
+        fresh = [rules.create(name) for name in self.rules] if found else []
+        yield from with_shared_cells(document, table, found, lambda changed: _of_numbers(changed, fresh))
         reader = make_reader("standard", words=True)
         for row, cells in enumerate(document.rows):
             for index, cell in enumerate(cells):
@@ -132,6 +132,15 @@ class ConsistencyChecker:
 
     def _with(self, method: str) -> list[Rule]:
         return [rule for rule in self.rules.values() if getattr(type(rule), method) is not getattr(Rule, method)]
+
+
+def _of_numbers(document: Document, table_rules: Iterable[Rule]) -> list[Finding]:
+    """What rules find in the numbers of a table."""
+    from numerate.apps.consistency.tables.table_numbers import table_of
+
+    table = table_of(document)
+    found = [each for rule in table_rules for each in rule.table(document, table)]
+    return [each for each in found if each.cell is None or each.cell[0] - document.first_row not in table.noted_rows]
 
 
 def _may_have_findings(cell: str) -> bool:

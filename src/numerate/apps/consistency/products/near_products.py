@@ -91,7 +91,9 @@ def _readings(
     for rate in rates:
         if rate not in near or not _is_kin(rate, z):
             continue
-        counts = [each for each in near if each is not rate and _is_count(each, z) and _may_count(paragraph, rate, each)]
+        counts = [
+            each for each in near if each is not rate and _is_count(each, z) and _may_count(paragraph, rate, each)
+        ]
         for some in (*itertools.combinations(counts, 1), *itertools.combinations(counts, 2)):
             factors = sorted((rate, *some), key=_start)
             ways.append((math.prod(each.value for each in factors), factors))
