@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from numerate.apps.consistency.base import Rule, rules
 from numerate.apps.consistency.excuses import is_excused
+from numerate.apps.consistency.likely_slips import with_likely_slips
 from numerate.apps.consistency.sentences.joined_sentences import JOINED_RULES, joined_sentences
 from numerate.apps.consistency.sentences.paragraphs import is_told_elsewhere, paragraphs_of
 from numerate.apps.consistency.sentences.patterns import regex
@@ -37,6 +38,7 @@ class ConsistencyChecker:
 
     Args:
         ignore: Ids of rules that are left out.
+        blames: Whether a finding of a text is moved to another of its numbers, if that has a likelier slip.
 
     Example:
         >>> from numerate.apps.documents import Document
@@ -45,9 +47,10 @@ class ConsistencyChecker:
         [('conversion', '27 mi', '17 mi')]
     """
 
-    def __init__(self, ignore: Iterable[str] = ()) -> None:
+    def __init__(self, ignore: Iterable[str] = (), *, blames: bool = True) -> None:
         left_out = {rules.name_of(name) for name in ignore if name in rules}
         self.rules: dict[str, Rule] = {name: rules.create(name) for name in rules if name not in left_out}
+        self._plain = ConsistencyChecker(left_out, blames=False) if blames else None
         self._sentence_rules = self._with("sentence")
         self._passage_rules = self._with("passage")
         self._with_tables: set[str] = set()
@@ -64,7 +67,7 @@ class ConsistencyChecker:
             return _once(self._of_text(document))
         return _once(self._of_table(document))
 
-    def _of_text(self, document: Document) -> Iterator[Finding]:
+    def _of_text(self, document: Document) -> list[Finding]:
         sentences = list(sentences_of(document))
         # A lone number may be compared with the tables of its file.
         least = 1 if document.source in self._with_tables else 2
@@ -74,7 +77,6 @@ class ConsistencyChecker:
             for each in self._of_sentences(document, sentences)
             if not is_told_elsewhere(each, paragraphs) and not is_excused(each, document.text, paragraphs)
         ]
-        yield from found
         told = {span for each in found for span in _numbers_of(each)}
         for paragraph in paragraphs:
             values = paragraph.tally.values
@@ -83,7 +85,8 @@ class ConsistencyChecker:
                     # Of numbers that do not fit each other, one is reported.
                     if not told.intersection(_numbers_of(each)) and not is_excused(each, document.text, paragraphs):
                         told.update(_numbers_of(each))
-                        yield each
+                        found.append(each)
+        return with_likely_slips(found, document, paragraphs, self._plain) if self._plain is not None else found
 
     def _of_sentences(self, document: Document, sentences: Sequence[Sentence]) -> Iterator[Finding]:
         for sentence in sentences:

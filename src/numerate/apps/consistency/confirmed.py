@@ -75,8 +75,8 @@ class SentenceConfirmation:
     """
 
     def __init__(self) -> None:
-        self._checker = ConsistencyChecker([name for name in rules.names() if name not in EXACT])
-        self._all = ConsistencyChecker()
+        self._checker = ConsistencyChecker([name for name in rules.names() if name not in EXACT], blames=False)
+        self._all = ConsistencyChecker(blames=False)
 
     def holds(self, text: str, numeral: Numeral) -> bool:
         """Whether the numbers beside it confirm a number of a sentence."""
