@@ -59,6 +59,24 @@ def test_prices_have_the_decimals_of_the_others() -> None:
     assert not any(each.endswith(".00") for each in numbers)
 
 
+def test_numbers_fit_their_place() -> None:
+    (ordinals,) = texts_of("She won her [NUM]th title in 2010.")
+    assert not any(each in ("1", "2", "3") or not each.isdecimal() for each in ordinals)
+    (centuries,) = texts_of("The church was built in the [NUM] century.")
+    assert all(each.endswith(("st", "nd", "rd", "th")) and each[:-2].isdecimal() for each in centuries)
+    (decades,) = texts_of("It was founded in the late [NUM]s.")
+    assert all(each.endswith("0") for each in decades)
+    assert "0" not in texts_of("About 1/[NUM] of the votes were lost.")[0]
+
+
+def test_abbreviated_scales_are_scales() -> None:
+    short, long = (
+        number_gaps(mini(), "mini", text)[0]["median"]
+        for text in ("Revenue was $[NUM]bn in 2021.", "Revenue was $[NUM] billion in 2021.")
+    )
+    assert short == long < 1000
+
+
 def test_candidates_keep_to_the_last_digits_of_their_context() -> None:
     rows = NormalDistribution(torch.tensor([1912.3, 1.3, 2.13], dtype=torch.float64), 1.0)
     plain = NumberContext(Style())
