@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from numerate.apps.calibrating import kind_at
+from numerate.apps.gap_passages import passages_of
 from numerate.apps.gap_places import places_of, spelled_out
 from numerate.errors import BadInput
 from numerate.heads.mixture import from_signed_log, signed_log
@@ -54,6 +55,13 @@ def number_gaps_of_texts(model: Any, name: str, texts: Sequence[str], top: int =
     """
     if model.head is None:
         raise BadInput(f"{name} has no number head: {NUM} needs a model with a sense of numbers")
+    passages = [passages_of(model, text, (NUM,)) for text in texts]
+    found = iter(_of_passages(model, name, [each for some in passages for each in some], top))
+    return [[gap for _ in some for gap in next(found)] for some in passages]
+
+
+def _of_passages(model: Any, name: str, texts: Sequence[str], top: int) -> list[list[dict[str, Any]]]:
+    """`number_gaps_of_texts` of texts that the model can read."""
     try:
         distributions: NumberDistribution = model.predict([spelled_out(model.processor.reader, each) for each in texts])
     except (ValueError, IndexError, RuntimeError) as error:  # too long, not trained for numbers
