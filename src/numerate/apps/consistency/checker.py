@@ -71,11 +71,11 @@ class ConsistencyChecker:
         sentences = list(sentences_of(document))
         # A lone number may be compared with the tables of its file.
         least = 1 if document.source in self._with_tables else 2
-        paragraphs = list(paragraphs_of(document.text, sentences, document.source, least))
+        paragraphs = list(paragraphs_of(document.flat, sentences, document.source, least))
         found = [
             each
             for each in self._of_sentences(document, sentences)
-            if not is_told_elsewhere(each, paragraphs) and not is_excused(each, document.text, paragraphs)
+            if not is_told_elsewhere(each, paragraphs) and not is_excused(each, document.flat, paragraphs)
         ]
         told = {span for each in found for span in _numbers_of(each)}
         for paragraph in paragraphs:
@@ -83,7 +83,7 @@ class ConsistencyChecker:
             for rule in self._paragraph_rules:
                 for each in rule.paragraph(paragraph) if rule.least_of_paragraph <= values else ():
                     # Of numbers that do not fit each other, one is reported.
-                    if not told.intersection(_numbers_of(each)) and not is_excused(each, document.text, paragraphs):
+                    if not told.intersection(_numbers_of(each)) and not is_excused(each, document.flat, paragraphs):
                         told.update(_numbers_of(each))
                         found.append(each)
         return with_likely_slips(found, document, paragraphs, self._plain) if self._plain is not None else found
@@ -155,7 +155,7 @@ def _may_have_findings(cell: str) -> bool:
 
 def sentences_of(document: Document) -> Iterator[Sentence]:
     """The sentences of a text that have a number."""
-    text, numerals, position = document.text, document.numerals, 0
+    text, numerals, position = document.flat, document.numerals, 0
     starts, ends = [each.start for each in numerals], [each.end for each in numerals]
     for start, end in document.sentences:
         first = bisect_left(starts, start, position)

@@ -46,7 +46,7 @@ def with_likely_slips(
     """
     if len(findings) > MAX_FINDINGS:
         return list(findings)
-    return [_moved(each, document.text, paragraphs, checker) if _is_doubtful(each) else each for each in findings]
+    return [_moved(each, document.flat, paragraphs, checker) if _is_doubtful(each) else each for each in findings]
 
 
 def _is_doubtful(finding: Finding) -> bool:
