@@ -43,7 +43,8 @@ _ITSELF = regex(r",? ?(?:(?:and|it|the [a-z]+|which) )?(?:was|is|had been) $|, t
 _OLD = regex(r"[ -]old\b(?! (?:enough|by)\b)")
 _STAY = regex(
     r"[,;]? (?:after|for|over|lasting|following|ending) (?:an?|the|his|her|their) (?:[a-z-]+ )?(?:stay|journey|period"
-    r"|trip|term|stretch|voyage|crossing|reign|tenure|stint|absence|visit|siege|strike|stage|run|tour|exile|sentence) of (?:exactly |just )?"
+    r"|trip|term|stretch|voyage|crossing|reign|tenure|stint|absence|visit|siege|strike|stage|run|tour|exile"
+    r"|sentence) of (?:exactly |just )?"
 )
 """Between the end of a span and its duration, whatever other times the sentence has."""
 FLIGHT = regex(
