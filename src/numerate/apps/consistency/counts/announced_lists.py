@@ -94,7 +94,7 @@ _TO_EACH = regex(r"\b(?:each|every) (?:of )?(?:you|us|one|participant|student|ch
 
 def announced_lists(document: Document, sentences: Sequence[Sentence]) -> Iterator[Finding]:
     """Findings of the lines and sentences of a text."""
-    text = document.flat
+    text = document.text
     if _COLON_LINE.search(text) or (_ITEM_LINE.search(text) and _BEFORE_ITEM.search(text)):
         yield from _lines(text)
     yield from _told(enumerations(text, sentences), 0)

@@ -109,9 +109,9 @@ class Differences(Rule):
 
     def whole(self, document: Document, sentences: Sequence[Sentence]) -> Iterable[Finding]:
         """Looks for ages, durations and margins over the sentences of a paragraph."""
-        yield from lives(document.flat, sentences)
-        yield from margins(document.flat, sentences)
-        yield from race_times(document.flat, sentences)
+        yield from lives(document.text, sentences)
+        yield from margins(document.text, sentences)
+        yield from race_times(document.text, sentences)
 
     def paragraph(self, paragraph: Paragraph) -> Iterable[Finding]:
         """Looks for differences and durations whose two values stand anywhere near them."""

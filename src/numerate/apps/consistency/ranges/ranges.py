@@ -190,14 +190,14 @@ class Ranges(Rule):
 
     def whole(self, document: Document, sentences: Sequence[Sentence]) -> Iterable[Finding]:
         """Looks at estimates and their intervals, pages, reference ranges and tolerances."""
-        text = document.flat
+        text = document.text
         for sentence in sentences:
             if may_have_estimate(sentence):
                 yield from estimates(sentence)
         for sentence, behind in itertools.pairwise(sentences) if "±" in text or "+/-" in text else ():
             if "±" in sentence.text or "+/-" in sentence.text:
                 yield from tolerance(sentence, behind)
-        yield from range_claims(document.flat, sentences)
+        yield from range_claims(document.text, sentences)
 
     def paragraph(self, paragraph: Paragraph) -> Iterable[Finding]:
         """Looks at limits, extremes and ranges with their values in the same or the next sentence."""

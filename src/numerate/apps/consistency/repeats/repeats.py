@@ -28,7 +28,7 @@ class Repeats(Rule):
 
     def whole(self, document: Document, sentences: Sequence[Sentence]) -> Iterable[Finding]:
         """Compares numbers of the same digits whose neighbouring words are the same."""
-        yield from told_twice(document.flat, sentences)
-        yield from named_again(document.flat, sentences)
+        yield from told_twice(document.text, sentences)
+        yield from named_again(document.text, sentences)
         yield from told_again(sentences)
         yield from told_scores(sentences)

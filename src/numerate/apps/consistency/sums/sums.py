@@ -154,7 +154,7 @@ class Sums(Rule):
 
     def whole(self, document: Document, sentences: Sequence[Sentence]) -> Iterable[Finding]:
         """Compares what remains with a whole that the paragraph before names."""
-        text = document.flat
+        text = document.text
         return far_rests(text, sentences) if "remain" in text or "leav" in text or "the rest" in text else ()
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:

@@ -216,7 +216,7 @@ class UnitFit(Rule):
                 each.unit is not None and each.kind != "money" for each in sentence.numerals
             ):
                 begin = max(0, sentence.offset - 150)
-                before = document.flat[begin : sentence.offset].lower() if "eigh" in sentence.text else ""
+                before = document.text[begin : sentence.offset].lower() if "eigh" in sentence.text else ""
                 yield from unit_nouns(sentence, before)
                 yield from home_areas(sentence)
 
