@@ -72,7 +72,11 @@ def test_bad_input_is_one_line_that_quotes_it(models: list[str], tmp_path: Path)
         (TEXT, {"top": 0}, "--top must be positive, got 0"),
         (TEXT, {"swap": ["7", "abc"]}, "--swap must be one number, got 'abc'"),
         (TEXT, {"swap": ["7 or 8"]}, "--swap must be one number, got '7 or 8'"),
-        ("word " * 2000 + TEXT, {}, r"a \[MASK\] is not among the first \d+ tokens that .*bare reads: shorten 'word "),
+        (
+            "word," * 2000 + "[MASK]",
+            {},
+            r"a \[MASK\] is not among the first \d+ tokens that .*bare reads: shorten 'word,",
+        ),
         (5, {}, "fill takes a text, got int"),  # type: ignore[list-item]
         (
             TEXT,

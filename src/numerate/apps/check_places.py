@@ -40,11 +40,12 @@ def located(finding: Finding, document: Document) -> Finding:
     if right - left > MAX_PASSAGE:
         left, right = max(left, start - MAX_PASSAGE // 2), min(right, end + MAX_PASSAGE // 2)
     line, column = document.position(start)
-    last, at = document.position(max(start, end - 1))  # of its last character: markup may follow
+    cut = document.text.find("\n", start, end)  # a number that goes on in the next line
+    _, at = document.position(max(start, (end if cut < 0 else cut) - 1))  # of its last character: markup may follow
     passage = document.text[left:right]
     return replace(
         finding, source=document.source, line=line, column=column, passage=passage, marked=(start - left, end - left),
-        table=document.caption, end_column=at + 1 if at is not None and last == line else None,
+        table=document.caption, end_column=None if at is None else at + 1,
     )  # fmt: skip
 
 

@@ -24,7 +24,7 @@ DocumentKind = Literal["text", "table", "records"]
 _END = re.compile(
     # One set of first characters for all three, which the search skips to.
     r"[.!?…\n](?:(?<=[^\n])[\"'”’)\]]*(\s+|$)(?=[\"'“‘(\[]*[A-ZÄÖÜÀ-ÝА-Я0-9#]|$)"
-    r"|(?<=\n)(?:[ \t]*\n\s*|(?=[ \t]*(?:[-*•]|\d+[.)])\s)))"
+    r"|(?<=\n)(?:[ \t]*\n\s*|(?=[ \t]*(?:[-*•]|\d{1,2}[.)])\s)))"
 )
 _SHORT = frozenset([
     "Mr", "Mrs", "Ms", "Dr", "Prof", "St", "No", "Nos", "Inc", "Corp", "Co", "Ltd", "Jr", "Sr", "vs", "approx", "ca",
@@ -36,7 +36,7 @@ _BEFORE_DIGITS = frozenset(
     ["no", "nos", "nr", "fig", "figs", "vol", "vols", "tab", "eq", "sec", "ch", "art", "para", "ref"]
 )
 """Words that are abbreviations if a digit follows: `bus no. 12`."""
-_PARAGRAPH = re.compile(r"[^\S\n]*\n(?:[^\S\n]*\n|[ \t]*(?:[-*•]|\d+[.)])\s)")
+_PARAGRAPH = re.compile(r"[^\S\n]*\n(?:[^\S\n]*\n|[ \t]*(?:[-*•]|\d{1,2}[.)])\s)")
 """The end of a paragraph, or an item of a list, behind a mark that may belong to an abbreviation."""
 _DEGREES = re.compile(r"[°º]\s?[CFK]$")
 _ABBREVIATION = re.compile(rf"(?:\b(?:{'|'.join(sorted(_SHORT))}|[A-Z])|\b(?:[A-Za-z]\.)+[A-Za-z])\.$")
@@ -95,9 +95,24 @@ class Document:
         return sentence_spans(self.text)
 
     @cached_property
+    def flat(self) -> str:
+        """The text with spaces for the line ends inside of its sentences, so that all offsets stay."""
+        text, parts, done = self.text, [], 0
+        if "\n" not in text:
+            return text
+        for start, end in self.sentences:
+            at = text.find("\n", start, end)
+            while at >= 0:
+                if _is_wrapped(text, at):
+                    parts += [text[done:at], " "]
+                    done = at + 1
+                at = text.find("\n", at + 1, end)
+        return "".join([*parts, text[done:]]) if parts else text
+
+    @cached_property
     def numerals(self) -> list[Numeral]:
-        """All numerals of the text, read with number words."""
-        return make_reader("standard", words=True).find(self.text)
+        """All numerals of the text, read with number words, over the ends of wrapped lines."""
+        return make_reader("standard", words=True).find(self.flat)
 
     def numerals_of(self, span: tuple[int, int]) -> list[Numeral]:
         """The numerals inside a span of the text, such as a sentence."""
@@ -160,6 +175,18 @@ class Problem:
     fatal: bool = False
     is_harmless: bool = False
     is_note: bool = False
+
+
+_WRAPPED = 25
+"""Characters of a line that may be wrapped; lines of lists are shorter."""
+_ITEM = re.compile(r"[ \t]*(?:\n|[-*•#>|+]|\d{1,2}[.)] |$)")
+
+
+def _is_wrapped(text: str, at: int) -> bool:
+    """Whether a line goes on behind its end: not a short one, not before a list, and not between two numbers."""
+    if text.find("\n", max(0, at - _WRAPPED), at) >= 0 or at < _WRAPPED or _ITEM.match(text, at + 1):
+        return False
+    return not (text[at - 1].isdecimal() and text[at + 1].isdecimal())
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:

@@ -243,18 +243,20 @@ def _shares(model: Any, name: str, texts: list[str]) -> Any:
     """Distributions at the masks of all texts: (masks, V) float64, without the tokens that numerate added."""
     import torch
 
+    from numerate.apps.gap_passages import passages_of
     from numerate.modeling.asking import asked_ids, most_tokens
     from numerate.modeling.picked_states import logits_at, picks_states
 
     mask, asks = _mask_of(model, name, 1), any(NUM in text for text in texts)
     most = most_tokens(model)
     cut: dict[str, Any] = {} if most is None else {"truncation": True, "max_length": most}  # as `predict` cuts
-    shown = [text.replace(MASK, mask) for text in texts]
+    whole = [text.replace(MASK, mask) for text in texts]
+    shown = [each for text in whole for each in passages_of(model, text, (mask,)) if mask in each]
     batch = model.processor(shown, padding=True, return_tensors="pt", **cut).to(model.device)
     batch["input_ids"] = asked_ids(model, batch)
     is_mask = batch["input_ids"] == model.processor.tokenizer.mask_token_id
     if len(lost := (is_mask.sum(1).cpu() < torch.tensor([text.count(mask) for text in shown])).nonzero()):
-        where = texts[int(lost[0])][:40]
+        where = shown[int(lost[0])][:40]
         raise BadInput(f"a {MASK} is not among the first {most} tokens that {name} reads: shorten {where!r}...")
     rows, places = is_mask.nonzero(as_tuple=True)
     try:

@@ -44,7 +44,7 @@ class Finding:
         piece: Which document of the file it is in, from 0: a file may have several texts and tables.
         line: Line in the file, from 1; None where the format has no lines.
         column: Character in that line, from 1.
-        end_column: The character behind it; None if it ends in another line.
+        end_column: The character behind it, or behind its part in that line.
         passage: The sentence or row around it, for reports.
         marked: Start and end of the number in `passage`.
 

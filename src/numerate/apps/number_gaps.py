@@ -9,6 +9,8 @@ import numpy as np
 import torch
 
 from numerate.apps.calibrating import kind_at
+from numerate.apps.gap_passages import passages_of
+from numerate.apps.gap_places import places_of, spelled_out
 from numerate.errors import BadInput
 from numerate.heads.mixture import from_signed_log, signed_log
 from numerate.modeling.plausibility import UNIT
@@ -16,6 +18,7 @@ from numerate.modeling.plausibility import UNIT
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numerate.apps.gap_places import Place
     from numerate.heads.arguments import NumberContext
     from numerate.heads.base import NumberDistribution
 
@@ -29,6 +32,8 @@ _SHOWN = (0.005, 0.995)
 """Quantiles between which a density is drawn."""
 _WHOLE = frozenset(("year", "date", "time", "ordinal", "version", "identifier"))
 """Kinds of numeral without decimals."""
+TRIED = 8
+"""Times as many numerals are looked at where a gap does not take all of them."""
 _SCORES = frozenset(("ratio", "range"))
 """Kinds whose numbers are alike: whole unless another one has decimals."""
 
@@ -50,8 +55,15 @@ def number_gaps_of_texts(model: Any, name: str, texts: Sequence[str], top: int =
     """
     if model.head is None:
         raise BadInput(f"{name} has no number head: {NUM} needs a model with a sense of numbers")
+    passages = [passages_of(model, text, (NUM,)) for text in texts]
+    found = iter(_of_passages(model, name, [each for some in passages for each in some], top))
+    return [[gap for _ in some for gap in next(found)] for some in passages]
+
+
+def _of_passages(model: Any, name: str, texts: Sequence[str], top: int) -> list[list[dict[str, Any]]]:
+    """`number_gaps_of_texts` of texts that the model can read."""
     try:
-        distributions: NumberDistribution = model.predict(list(texts))
+        distributions: NumberDistribution = model.predict([spelled_out(model.processor.reader, each) for each in texts])
     except (ValueError, IndexError, RuntimeError) as error:  # too long, not trained for numbers
         raise BadInput(f"{name}: {' '.join(str(error).split())[:200]}") from None
     p = [0.5, *(each for pair in _INTERVALS.values() for each in pair), *_SHOWN]
@@ -63,24 +75,29 @@ def number_gaps_of_texts(model: Any, name: str, texts: Sequence[str], top: int =
     kinds = [
         kind for row, text in enumerate(texts) for kind in _kinds(model, text, medians[starts[row] : starts[row + 1]])
     ]
+    places = [place for text in texts for place in places_of(text)]
     if distributions.contexts is not None:
         rows = [text for text, count in zip(texts, counts, strict=True) for _ in range(count)]
-        contexts = map(_context, [model] * len(rows), distributions.contexts, kinds, rows)
+        contexts = map(_context, [model] * len(rows), distributions.contexts, kinds, rows, places)
         distributions = dataclasses.replace(distributions, contexts=tuple(contexts))
-    best = distributions.best(top)
+    best = distributions.best(top if all(each.is_free for each in places) else TRIED * top)
     calibration = getattr(model, "calibration", None)
     if calibration is not None:
         logs[:, 1:5] = calibration.stretched(kinds, p[1:5], logs[:, 1:5], logs[:, 0])
     plain = from_signed_log(torch.from_numpy(logs), UNIT).tolist()
     drawn = densities(distributions, [row[5] for row in plain], [row[6] for row in plain])
-    minutes = [is_one for text in texts for is_one in _minutes(text)]
     found = []
     for at, row in enumerate(plain):
-        width = 2 if kinds[at] == "time" and minutes[at] else 0  # 9:05
+        place = places[at]
+        width = 2 if kinds[at] == "time" and place.is_minutes else 0  # 9:05
+        fitting = [each for each in best[at] if place.fits(each.value)] or best[at]
         numbers = [
-            {"text": each.text.zfill(width), "value": each.value, "probability": float(np.exp(each.log_prob))}
-            for each in best[at]
-        ]
+            {
+                "text": place.written(each.text).zfill(width), "value": each.value,
+                "probability": float(np.exp(each.log_prob)),
+            }
+            for each in fitting[:top]
+        ]  # fmt: skip
         found.append({
             "numbers": numbers, "median": row[0], "interval_50": row[1:3], "interval_90": row[3:5], "kind": kinds[at],
             "calibrated": calibration is not None, "density": drawn[at],
@@ -116,24 +133,20 @@ def spark_line(shares: Sequence[float]) -> str:
     return "".join(_BARS[min(len(_BARS) - 1, round(share / most * (len(_BARS) - 1)))] for share in shares)
 
 
-def _context(model: Any, context: NumberContext, kind: str, text: str) -> NumberContext:
+def _context(model: Any, context: NumberContext, kind: str, text: str, place: Place) -> NumberContext:
     """What a text says of the last digit of a number: `[NUM]th` and `[NUM]:30` are whole, prices beside `€4.50` not."""
     others = model.processor.reader.find(text.replace(NUM, "0"))
     alike = [each for each in others if each.kind == kind and each.style.family == "decimal"]
+    if place.is_decade:
+        return context._replace(finest=1, coarsest=1)
+    if place.is_century:
+        return context._replace(finest=0)
     if kind in _WHOLE or (kind in _SCORES and not any(each.decimals for each in alike)):
         return context._replace(finest=0, coarsest=0 if kind == "year" else None)
     if kind == "money" and not context.power:
         prices = [each.decimals for each in alike if each.written and not each.power]
         return context._replace(decimals=2 if prices and min(prices) == max(prices) == 2 else 0)
     return context
-
-
-def _minutes(text: str) -> list[bool]:
-    """Whether each `[NUM]` of a text stands behind a number and a colon."""
-    parts = text.split(NUM)[:-1]
-    return [
-        part.endswith(":") and (part[-2:-1].isdecimal() or (part == ":" and at > 0)) for at, part in enumerate(parts)
-    ]
 
 
 def _kinds(model: Any, text: str, medians: Sequence[float]) -> list[str]:

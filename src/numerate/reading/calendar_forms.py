@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from numerate.reading.context import LOWER_MONTHS, MONTHS, SCRIPTURE, key_of, word_before, word_set
+from numerate.reading.context import FULL_MONTHS, LOWER_MONTHS, MONTHS, SCRIPTURE, key_of, word_before, word_set
 
 if TYPE_CHECKING:
     from numerate.reading.kinds import Record
@@ -15,6 +15,7 @@ __all__ = [
     "CALENDAR_WORDS",
     "colon_reading",
     "has_month",
+    "is_count_in_month",
     "is_day",
     "is_ordinal_day",
     "mark_kind",
@@ -31,6 +32,9 @@ _LETTER = "a-zA-Zäéûç"
 _DOUBTFUL = word_set("doubtful_months")
 _dotted_month = re.compile(rf"\. ?([{_LETTER}]++)(?!['’-])").match
 _month = re.compile(rf"(?:er)? (?:de )?([{_LETTER}]++)").match
+_in_month = re.compile(r"\b[Ii]n [A-Za-z]+[.,]? $").search
+_year_behind = re.compile(r"(?:st|nd|rd|th)? ?,? ?[12]\d{3}(?!\d)").match
+_TIMES = frozenset(["s", "min", "h", "d", "week", "month", "year", "decade", "century"])
 _ordinal_month = re.compile(r" (?:of )?([A-Z][a-z]++)").match
 _year_follows = re.compile(r"\.?(?: de| del)? \d{4}(?!\d)").match
 _ARTICLES = word_set("articles_before_dates")
@@ -143,3 +147,18 @@ def colon_reading(text: str, start: int, cluster: str) -> tuple[str, str] | None
     if pair[1] == "1" and key_of(cue) not in _TIME_CUES:
         return "time", "guess"
     return None
+
+
+def is_count_in_month(
+    text: str, begin: int, end: int, cue: str, unit: str | None, span: tuple[int, int] | None
+) -> bool:
+    """Whether one or two digits after a month are no day: `in July 13 °C`, `In May, 12 trees`, `in June. 8 of them`."""
+    if unit is not None and span is not None:
+        hyphen = text[end : end + 1] == "-"  # the January 10-year bond
+        if unit == "week" or (span[1] - span[0] == 1 and text[span[0]].isalpha()):
+            return hyphen  # `the February 16 week`, `May 5 L 2-3`
+        # `July 13 hours before`: of times, only those in a month are no days.
+        return hyphen or unit not in _TIMES or _in_month(text[max(0, begin - 16) : begin]) is not None
+    if cue[-1] not in ".," or (cue[-1] == "." and cue[:-1] not in FULL_MONTHS):
+        return False
+    return _year_behind(text, end) is None

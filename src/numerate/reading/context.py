@@ -41,6 +41,8 @@ LOWER_LABELS = word_set("lower_labels")
 BEFORE_NO_LABEL = word_set("before_no_label")
 """Words after which one of `LOWER_LABELS` is an ordinary word: `won the game 5`."""
 VERSION_WORDS = word_set("version_words")
+FULL_MONTHS = frozenset(form for form in MONTHS if len(form) > 4 or form.lower() in ("may", "june", "july"))
+"""Months that are no abbreviations, so that a full stop behind them ends a sentence."""
 LOWER_MONTHS = word_set("lower_months")
 """Month names of languages that write them in lower case."""
 SCRIPTURE = word_set("scripture")
@@ -102,7 +104,9 @@ CUE_KINDS: dict[str, str] = (
         cue: "?" if cue[-1] == ":" or (cue[-1] == "." and len(cue) > 5 and cue.islower()) else "identifier"
         for cue in _written_forms(LABELS - DOUBTFUL_LABELS - VERSION_WORDS)
     }
-    | {form + tail: "date" for form in MONTHS for tail in ("", ".", ",")}
+    | {form + tail: "date" for form in MONTHS for tail in ("", ".")}
+    | {form + ",": "?" for form in MONTHS}  # `In May, 12 trees`
+    | {form + ".": "?" for form in FULL_MONTHS}
     | {cue: "money" for cue in CURRENCY_CUES if cue[-1] in "$£€¥"}
     | {"to": "to", "and": "and", "±": "?", "+/-": "?", "-": "dash", "–": "dash", "=": "no year"}
     | dict.fromkeys(_written_forms(STATUTES | HASH_CUES), "?")

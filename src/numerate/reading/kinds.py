@@ -7,7 +7,7 @@ from typing import Any
 
 from numerate.numerals.units import CURRENCIES
 from numerate.reading import context
-from numerate.reading.calendar_forms import has_month
+from numerate.reading.calendar_forms import has_month, is_count_in_month
 from numerate.reading.clusters import DASHES
 from numerate.reading.context import counts_things, key_of, word_before
 from numerate.reading.evidence import SURE_YEAR_CUES, extended
@@ -94,8 +94,10 @@ def kind_of(
     cue = word_before(text, begin) if left else ""
     if cue == "," or cue == ".":  # a text with spaces before its marks: `March , 2007`, `No . 7`
         cue = word_before(text, begin - 2) + cue
-    if cue.rstrip(".,") in context.MONTHS and (
-        _may_be_date(digits, value) or _is_early_year(text, begin, digits, records)
+    if (
+        cue.rstrip(".,") in context.MONTHS
+        and (_may_be_date(digits, value) or _is_early_year(text, begin, digits, records))
+        and not (len(digits) <= 2 and is_count_in_month(text, begin, end, cue, record[UNIT], record[UNIT_SPAN]))
     ):
         return "date"
     if len(digits) == 4 and cue in _LOWER_CUES and _follows_lower_month(text, begin, cue, digits, value):

@@ -173,6 +173,8 @@ def read_number(
     if kind is None or kind in ("range", "ratio", "year"):
         known = (first, stop, value, kind, unit, unit_span, power, point)
         kind = kinds.kind_of(text, begin, end, digits, word, known, records, left)
+        if kind == "date":
+            unit = unit_span = None  # `in the February 16 week`
         if len(digits) == 4 and left and part is None and confidence == "certain":
             confidence = _four_digit_confidence(text, begin, end, digits, word, kind, first, unit)
         if (

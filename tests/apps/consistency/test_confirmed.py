@@ -41,6 +41,11 @@ def test_rows_in_which_a_relation_holds_are_confirmed() -> None:
 @pytest.mark.parametrize(
     ("text", "numbers"),
     [
+        ("In January it is -1 °C (30 °F).", {"-1", "30"}),  # nine tenths of -1 are rounded away
+        ("The limit of detection is 50 µg/L (0.05 mg/L).", {"50", "0.05"}),  # units of one system
+        ("It ran for 120 minutes (2 hours).", {"120", "2"}),
+        ("A climb of 12 km (300 m), 2 m (7 in) wide.", set()),
+        ("It is 1 m (3 ft) wide.", set()),  # rounded to nothing
         ("The lake is 28 km (17 mi) long and 5 km wide.", {"28", "17"}),
         ("The lake is 28 km (27 mi) long.", set()),
         ("It took 12 men and 15 women, 27 people in all.", {"12", "15", "27"}),

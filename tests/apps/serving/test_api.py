@@ -178,7 +178,7 @@ def test_bad_texts_to_fill_are_one_line(filled: TestClient) -> None:
         ("no gap", 422, "must have a [MASK] or [NUM]"),
         ("[NUM] " * 65, 422, "at most 64"),
         ("[NUM] " + "x" * 4096, 413, "at most 4,096 are filled"),
-        ("word " * 700 + "[NUM]", 422, "tiny: "),
+        ("word," * 700 + "[NUM]", 422, "tiny: "),
     ):
         answer = filled.post("/fill", json={"text": text})
         assert answer.status_code == status and said in answer.json()["error"], answer.text
@@ -237,7 +237,7 @@ def test_one_bad_job_of_a_batch_gets_the_error_alone(desk: ModelDesk) -> None:
     from numerate.errors import BadInput
 
     document = Document(kind="text", text="The tower is 3 metres tall.")
-    jobs = [FillJob(COST, 1), FillJob("word " * 700 + "[NUM]", 1), CheckJob(document, 0.05), FillJob(COST, 3)]
+    jobs = [FillJob(COST, 1), FillJob("word," * 700 + "[NUM]", 1), CheckJob(document, 0.05), FillJob(COST, 3)]
     first, bad, findings, last = desk.answer(jobs)
     assert isinstance(bad, BadInput) and len(first[0]["numbers"]) == 1 and len(last[0]["numbers"]) == 3
     assert findings and findings[0].written == "3"

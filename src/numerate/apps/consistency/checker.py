@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from numerate.apps.consistency.base import Rule, rules
 from numerate.apps.consistency.excuses import is_excused
+from numerate.apps.consistency.likely_slips import with_likely_slips
 from numerate.apps.consistency.sentences.gates import is_open
 from numerate.apps.consistency.sentences.joined_sentences import JOINED_RULES, joined_sentences
 from numerate.apps.consistency.sentences.paragraphs import is_told_elsewhere, paragraphs_of
@@ -41,6 +42,7 @@ class ConsistencyChecker:
 
     Args:
         ignore: Ids of rules that are left out.
+        blames: Whether a finding of a text is moved to another of its numbers, if that has a likelier slip.
 
     Example:
         >>> from numerate.apps.documents import Document
@@ -49,9 +51,10 @@ class ConsistencyChecker:
         [('conversion', '27 mi', '17 mi')]
     """
 
-    def __init__(self, ignore: Iterable[str] = ()) -> None:
+    def __init__(self, ignore: Iterable[str] = (), *, blames: bool = True) -> None:
         left_out = {rules.name_of(name) for name in ignore if name in rules}
         self.rules: dict[str, Rule] = {name: rules.create(name) for name in rules if name not in left_out}
+        self._plain = ConsistencyChecker(left_out, blames=False) if blames else None
         self._sentence_rules = self._with("sentence")
         self._passage_rules = self._with("passage")
         self._with_tables: set[str] = set()
@@ -69,26 +72,26 @@ class ConsistencyChecker:
             return _once(self._of_text(document))
         return _once(self._of_table(document))
 
-    def _of_text(self, document: Document) -> Iterator[Finding]:
+    def _of_text(self, document: Document) -> list[Finding]:
         sentences = list(sentences_of(document))
         # A lone number may be compared with the tables of its file.
         least = 1 if document.source in self._with_tables else 2
-        paragraphs = list(paragraphs_of(document.text, sentences, document.source, least))
+        paragraphs = list(paragraphs_of(document.flat, sentences, document.source, least))
         found = [
             each
             for each in self._of_sentences(document, sentences)
-            if not is_told_elsewhere(each, paragraphs) and not is_excused(each, document.text, paragraphs)
+            if not is_told_elsewhere(each, paragraphs) and not is_excused(each, document.flat, paragraphs)
         ]
-        yield from found
         told = {span for each in found for span in _numbers_of(each)}
         for paragraph in paragraphs:
             values = paragraph.tally.values
             for rule in self._paragraph_rules:
                 for each in rule.paragraph(paragraph) if rule.least_of_paragraph <= values else ():
                     # Of numbers that do not fit each other, one is reported.
-                    if not told.intersection(_numbers_of(each)) and not is_excused(each, document.text, paragraphs):
+                    if not told.intersection(_numbers_of(each)) and not is_excused(each, document.flat, paragraphs):
                         told.update(_numbers_of(each))
-                        yield each
+                        found.append(each)
+        return with_likely_slips(found, document, paragraphs, self._plain) if self._plain is not None else found
 
     def _of_sentences(self, document: Document, sentences: Sequence[Sentence]) -> Iterator[Finding]:
         for sentence in sentences:
@@ -119,15 +122,15 @@ class ConsistencyChecker:
                 yield from findings(sentence)
 
     def _of_table(self, document: Document) -> Iterator[Finding]:
+        from numerate.apps.consistency.tables.shared_cells import with_shared_cells
         from numerate.apps.consistency.tables.table_numbers import table_of
 
         table = table_of(document)
         if document.source:
             self._with_tables.add(document.source)
-        for rule in self._with("table"):
-            for each in rule.table(document, table):
-                if each.cell is None or each.cell[0] - document.first_row not in table.noted_rows:
-                    yield each
+        found = _of_numbers(document, self._with("table"))
+        fresh = [rules.create(name) for name in self.rules] if found else []
+        yield from with_shared_cells(document, table, found, lambda changed: _of_numbers(changed, fresh))
         reader = make_reader("standard", words=True)
         for row, cells in enumerate(document.rows):
             for index, cell in enumerate(cells):
@@ -144,6 +147,15 @@ class ConsistencyChecker:
         return [rule for rule in self.rules.values() if getattr(type(rule), method) is not getattr(Rule, method)]
 
 
+def _of_numbers(document: Document, table_rules: Iterable[Rule]) -> list[Finding]:
+    """What rules find in the numbers of a table."""
+    from numerate.apps.consistency.tables.table_numbers import table_of
+
+    table = table_of(document)
+    found = [each for rule in table_rules for each in rule.table(document, table)]
+    return [each for each in found if each.cell is None or each.cell[0] - document.first_row not in table.noted_rows]
+
+
 def _may_have_findings(cell: str) -> bool:
     """Whether a cell is a sentence with a number, or a short one with two quantities."""
     if len(cell) < _SHORT:
@@ -153,7 +165,7 @@ def _may_have_findings(cell: str) -> bool:
 
 def sentences_of(document: Document) -> Iterator[Sentence]:
     """The sentences of a text that have a number."""
-    text, numerals, position = document.text, document.numerals, 0
+    text, numerals, position = document.flat, document.numerals, 0
     starts, ends = [each.start for each in numerals], [each.end for each in numerals]
     for start, end in document.sentences:
         first = bisect_left(starts, start, position)

@@ -5,6 +5,8 @@ Whoever doubts such a number would have to doubt the others, too: `48,000` is ri
 
 from __future__ import annotations
 
+import itertools
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +17,8 @@ from numerate.apps.consistency.tables.column_totals import holding_totals
 from numerate.apps.consistency.tables.relations import find_relations, holding_rows
 from numerate.apps.documents import Document
 from numerate.numerals.slips import SlipReading
+from numerate.numerals.unit_factors import converted
+from numerate.reading import find
 
 if TYPE_CHECKING:
     from numerate.apps.consistency.tables.table_numbers import NumberTable
@@ -29,6 +33,9 @@ _MOVED = 1.1
 _PROBES, _YEARS = ((0.9, 0.7, 0.5), (1.15, 1.4, 2.0)), ((-3, -7), (3, 7))
 """Other numbers that a sentence is tried with, smaller and larger ones: factors, and for years differences."""
 _LONGEST = 2_000
+_BRACKET = re.compile(r" ?\((?:i\.e\. |or |about |= ?)?")
+_TELLING = 0.15
+"""Rounding that leaves a conversion to say something, as a share of its value."""
 
 
 def confirmed_cells(table: NumberTable) -> np.ndarray:
@@ -75,8 +82,8 @@ class SentenceConfirmation:
     """
 
     def __init__(self) -> None:
-        self._checker = ConsistencyChecker([name for name in rules.names() if name not in EXACT])
-        self._all = ConsistencyChecker()
+        self._checker = ConsistencyChecker([name for name in rules.names() if name not in EXACT], blames=False)
+        self._all = ConsistencyChecker(blames=False)
 
     def holds(self, text: str, numeral: Numeral) -> bool:
         """Whether the numbers beside it confirm a number of a sentence."""
@@ -85,6 +92,8 @@ class SentenceConfirmation:
             return False
         if self._complains(text, numeral.start, numeral.end):
             return False
+        if _is_restated(text, numeral):
+            return True
         for probes in _YEARS if numeral.kind == "year" else _PROBES:
             others = [written + each if numeral.kind == "year" else written * each for each in probes]
             if not any(self._contradicts(text, numeral, other) for other in others):
@@ -120,3 +129,20 @@ class SentenceConfirmation:
             if any(first < end and start < last for first, last in spans):
                 return True
         return False
+
+
+def _is_restated(text: str, numeral: Numeral) -> bool:
+    """Whether a number is told twice, in two units, the second in brackets: `50 µg/L (0.05 mg/L)`."""
+    for one, other in itertools.pairwise(find(text)):
+        if numeral.start not in (one.start, other.start) or one.unit is None or other.unit in (None, one.unit):
+            continue
+        if not _BRACKET.fullmatch(text[max(one.end, (one.unit_span or (0, 0))[1]) : other.start]):
+            continue
+        halves = [0.5 * 10.0**each.precision for each in (one, other)]
+        steps = converted(halves[0], one.unit, other.unit, difference=True)
+        for value, step in zip(converted(one.value, one.unit, other.unit), steps, strict=False):
+            slack = 1.02 * (step + halves[1])
+            most = _TELLING * (2 if abs(value - other.value) <= halves[1] else 1) * abs(other.value)
+            if abs(value - other.value) <= slack <= max(most, 2.0 * ("°" in other.unit)):
+                return True
+    return False

@@ -143,7 +143,7 @@ class ImpossibleDate(Rule):
 
     def whole(self, document: Document, sentences: Sequence[Sentence]) -> Iterable[Finding]:
         """Looks at weekdays in other orders, and at dates of a begin and an end."""
-        yield from date_claims(document.text, sentences)
+        yield from date_claims(document.flat, sentences)
 
     def table(self, document: Document, table: Any) -> Iterable[Finding]:
         """Looks at columns in which most cells are dates or times that exist."""

@@ -50,7 +50,7 @@ class OrdinalEnding(Rule):
 
     def whole(self, document: Document, sentences: Sequence[Sentence]) -> Iterable[Finding]:
         """Looks at places, centuries, editions and anniversaries."""
-        yield from ordinal_claims(document.text, sentences)
+        yield from ordinal_claims(document.flat, sentences)
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Looks at digits with an ending, whatever the reader makes of them."""

@@ -41,6 +41,12 @@ _BEGUN = regex(
 _ITSELF = regex(r",? ?(?:(?:and|it|the [a-z]+|which) )?(?:was|is|had been) $|, the $")
 """Between the year and the age: the age is that of what was begun, and of nobody who belongs to it."""
 _OLD = regex(r"[ -]old\b(?! (?:enough|by)\b)")
+_STAY = regex(
+    r"[,;]? (?:after|for|over|lasting|following|ending) (?:an?|the|his|her|their) (?:[a-z-]+ )?(?:stay|journey|period"
+    r"|trip|term|stretch|voyage|crossing|reign|tenure|stint|absence|visit|siege|strike|stage|run|tour|exile"
+    r"|sentence) of (?:exactly |just )?"
+)
+"""Between the end of a span and its duration, whatever other times the sentence has."""
 FLIGHT = regex(
     r"\b(?:flights?|flew|fly|flies|lands?|landed|takes off|took off|plane|local time|time zones?"
     r"|in the air|touche[sd] down|airborne)\b"
@@ -53,6 +59,7 @@ def closed_span(sentence: Sentence) -> Iterator[tuple[Quantity, Quantity, Quanti
     times = [each for each in sentence.quantities if each.group in ("year", "date", "clock")]
     spans = [each for each in sentence.quantities if each.unit is not None and dimension_name(each.unit) == "time"]
     if len(times) != 2 or len(spans) != 1 or len(sentence.quantities) > 4:
+        yield from _told_behind(sentence, times, spans)
         return
     d, (a, b) = spans[0], times
     before, behind = sentence.beside(d)
@@ -90,3 +97,18 @@ def closed_span(sentence: Sentence) -> Iterator[tuple[Quantity, Quantity, Quanti
     if a.group == b.group and a.value > b.value and a.group != "clock":
         a, b = b, a  # `closed in 2009 after 30 years, having opened in 1969`
     yield a, b, d
+
+
+def _told_behind(
+    sentence: Sentence, times: list[Quantity], spans: list[Quantity]
+) -> Iterator[tuple[Quantity, Quantity, Quantity]]:
+    """Two dates with their duration right behind: `came on 12 March and left on 19 March after a stay of 7 days`."""
+    for d in spans:
+        before = [each for each in times if each.end <= d.start]
+        if len(before) < 2 or d.hedge:
+            continue
+        a, b = before[-2:]
+        between = sentence.between(a, b)
+        alike = a.group == b.group and a.group in ("date", "year") and a.value < b.value
+        if alike and len(between) < 60 and _STAY.fullmatch(sentence.between(b, d)) and not _NOT_SPAN.search(between):
+            yield a, b, d

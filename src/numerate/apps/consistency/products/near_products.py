@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from numerate.apps.consistency.base import finding_at, plain
 from numerate.apps.consistency.sentences.paragraphs import slip_bits
 from numerate.apps.consistency.sentences.patterns import regex
+from numerate.numerals.unit_factors import dimension_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -94,7 +95,9 @@ def _readings(
     for rate in rates:
         if rate is z or abs(rate.place - here) > NEAR or not _is_kin(rate, z):
             continue
-        counts = [each for each in near if each is not rate and _is_count(each, z)]
+        counts = [
+            each for each in near if each is not rate and _is_count(each, z) and _may_count(paragraph, rate, each)
+        ]
         for some in (*itertools.combinations(counts, 1), *itertools.combinations(counts, 2)):
             factors = sorted((rate, *some), key=_start)
             ways.append((math.prod(each.value for each in factors), factors))
@@ -133,6 +136,13 @@ def _is_kin(rate: Quantity, z: Quantity) -> bool:
 def _is_count(quantity: Quantity, z: Quantity) -> bool:
     """Whether it may be a factor: a count, or a time or a size in another unit."""
     return quantity.group == "plain" or (quantity.group == "unit" and quantity.unit != z.unit)
+
+
+def _may_count(paragraph: Paragraph, rate: Quantity, count: Quantity) -> bool:
+    """Whether a rate may be for this: `a family of two` is for families, not for square kilometres."""
+    if rate.group != "plain" or count.group != "unit" or dimension_name(count.unit or "") == "time":
+        return True
+    return _RATE_BEHIND.match(paragraph.tail(rate)) is not None
 
 
 def _fits(z: Quantity, real: float, factors: Sequence[Quantity]) -> bool:

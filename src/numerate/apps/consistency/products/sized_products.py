@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["found", "sized"]
 
 _SIZE_CUE = regex(
-    r"\b(?:area|or|equal|covering|covers|total\w*|volume|capacity|holds?|i\.e\b|that is|giving|which is|making)\b|\(|="
+    r"\b(?:area|or|equal|covering|covers|total\w*|volume|capacity|holds?|i\.e\b|that is|giving|which is|making)\b"
+    r"|\(|=|:"
 )
 
 

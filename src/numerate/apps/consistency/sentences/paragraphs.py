@@ -36,7 +36,7 @@ MOST_VALUES = 24
 """Paragraphs with more numbers are data."""
 MAX_LENGTH = 3_000
 MOST_BEFORE = 300
-_BREAK = regex(r"\n[ \t]*\n|\n[ \t]*(?:[-*•#]|\d+[.)]) ")
+_BREAK = regex(r"\n[ \t]*\n|\n[ \t]*(?:[-*•#]|\d{1,2}[.)]) ")
 _GOES_ON = regex(
     r"(?:Taken together|Together|In all|In total|Altogether|All told|All in all|In sum|Added up|Combined"
     r"|(?:That|This|Which|It all|All this|All of this) (?:makes|gives|adds up|comes|amounts|brings))\b"

@@ -289,6 +289,8 @@ def _sums(
             bits += (8.0 if z.unit else 6.0) if real > z.value else 3.0
         bits += 5.0 if is_rest and parts[0].start > z.start else 0.0
         bits += 10.0 if parts == of_these and 1 < real / z.value < 1.3 else 0.0
+        # A list may be open, but hardly one that lacks as much as two exchanged digits of a part.
+        bits += 4.0 if parts == of_these and real < z.value and slip > 4.0 else 0.0
         bits += 3.0 if opened[0] and parts[0] is after[0] else 0.0
         if (
             parts[0].start > z.start
