@@ -9,7 +9,7 @@ import numpy as np
 from numerate.apps.consistency.base import finding_in_cell
 from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.sentences.sentences import Sentence
-from numerate.apps.consistency.tables.table_numbers import header_unit
+from numerate.apps.consistency.tables.table_units import unit_of_name
 from numerate.reading import make_reader
 
 if TYPE_CHECKING:
@@ -24,10 +24,10 @@ __all__ = ["table_ranges"]
 
 MOST_ROWS, LEAST_INSIDE = 60, 2
 _ALL_WITHIN = regex(
-    r"\b(?:all|every|each|always|throughout|whole|at all times|never)\b[^.;]{0,60}?\b(?:in tolerance|within|in spec\w*"
+    r"\b(?:all|every|each|always|throughout|whole|at all times|never)\b(?:[^.;]|\.\d){0,60}?\b(?:in tolerance|within|in spec\w*"
     r"|in range|pass(?:ed|es)?|inside|conform\w*|compl(?:y|ies|ied)|me[et]t?|kept|in order|acceptable|accepted"
     r"|tightened to|stayed)\b"
-    r"|\b(?:within|in tolerance|in range|inside|kept|stayed|met)\b[^.;]{0,60}?\b(?:all|every|each|always|throughout"
+    r"|\b(?:within|in tolerance|in range|inside|kept|stayed|met)\b(?:[^.;]|\.\d){0,60}?\b(?:all|every|each|always|throughout"
     r"|at all times)\b"
 )
 _BUT = regex(
@@ -80,7 +80,8 @@ def _ranges(notes: str) -> Iterator[tuple[Quantity, Quantity]]:
 def _is_meant(table: NumberTable, column: int, high: Quantity, before: str) -> bool:
     """Whether a column has the unit of the range, or the name of what it limits, and no other unit."""
     head = table.header[column]
-    unit = header_unit(head)
+    named = unit_of_name(head)
+    unit = named[1] if named is not None else None
     suffixes = table.suffixes[column]
     if unit is not None and high.unit is not None:
         return unit == high.unit
