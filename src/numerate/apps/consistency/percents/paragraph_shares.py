@@ -216,7 +216,8 @@ def _counted(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding
                 # Whatever `these` are: none of the numbers before has this share.
                 real = n.value / largest.value
                 best = max(best or (0.0,), (8.0, real, n, largest), key=lambda each: each[0])  # type: ignore[assignment]
-            for whole in named[-2:]:
+            last = [each for each in named[:-2] if each is largest]  # the whole of all, behind which parts were told
+            for whole in (*last, *named[-2:]):
                 alike = [
                     m
                     for other in percents

@@ -11,7 +11,7 @@ import math
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from numerate.apps.consistency.repeats.told_words import APART, STOP
+from numerate.apps.consistency.repeats.told_words import ALL_OF_IT, APART, STOP
 from numerate.apps.consistency.sentences.patterns import regex
 
 if TYPE_CHECKING:
@@ -119,6 +119,10 @@ _SOME = regex(r" [a-z]+ (?:([a-z]+)ing|without|that|which|over|under|aged|for) (
 _DETERMINED = regex(r"\b(?:the|this|these|those|its|his|her|their|our|your) [$€£]?$")
 
 
+_OWN_PART = regex(r"^(?:its|his|her|their) (?P<name>[a-z-]+(?: [a-z-]+)?), ")
+_SUMMARY = regex(r"^(?:in short|to sum up|in sum|in summary|summing up|in all|all in all|overall|in total|to conclude)\b")
+
+
 class Told(NamedTuple):
     """A quantity with what the words around it say."""
 
@@ -199,6 +203,8 @@ def _bits(first: Told, again: Told) -> float:
         return 0.0
     bits = slip + 2.0 if not is_bare or again.near & first.near else slip
     bits += 2.0 if again.near & first.near else 1.0 if near else 0.0
+    if _mantissa(a) == _mantissa(b) and _SUMMARY.match(again.before):
+        bits += 2.0  # what was told before is summed up
     return bits + min(6.0, 2.0 * shared) + (2.0 if is_back else 0.0)
 
 
@@ -275,6 +281,12 @@ def _is_back(again: Told) -> bool:
 
 def _is_another_thing(first: Told, again: Told) -> bool:
     """Whether the later value belongs to a thing that the earlier words do not name: `the spire, 57 m tall`."""
+    whole = ALL_OF_IT.match(again.behind) if again.before.endswith("all ") else None
+    part = _OWN_PART.match(again.before)
+    for name in (whole["whole"] if whole else "", part["name"] if part else ""):
+        new = _stems(name)
+        if new and not any(each in first.words or each in _ATTRIBUTES or each in first.context for each in new):
+            return True  # `12 rooms for you. All 21 rooms of the hotel`, `Its viewing platform, at a height of`
     follows, subject = _NOUN.match(again.behind), _NOUN_OF.search(again.before) or _SUBJECT.search(again.before)
     begin = _BEGIN.match(again.before)
     if begin is not None and not _is_back(again) and not (first.words & again.words) - _LIGHT:

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at
-from numerate.apps.consistency.repeats.told_words import APART, STOP
+from numerate.apps.consistency.repeats.told_words import ALL_OF_IT, APART, STOP
 from numerate.apps.consistency.sentences.paragraphs import is_explained
 from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.slips import rounded_slip_bits
@@ -146,6 +146,9 @@ def _bits(first: _Told, told: _Told) -> float:
         return 0.0
     if first.names - told.names and told.names - first.names:
         return 0.0
+    whole = ALL_OF_IT.match(told.behind) if told.before.endswith("all ") else None
+    if whole is not None and _stem(whole["whole"]) not in first.stems:
+        return 0.0  # `12 rooms for you. All 21 rooms of the hotel`
     parts = [set(APART.findall(each.before + each.behind)) for each in (first, told)]
     if parts[0] and parts[1] and not parts[0] & parts[1]:
         return 0.0
