@@ -36,6 +36,10 @@ _LOOSE = regex(
     r"|some|plus|or|either|only|further|more|additional|respectively|e\.g|like|for example|both|and|with (?:its|their|the))\b"
 )
 _OPEN = regex(r"\b(?:includ\w*|such as|or|both|respectively|as well as|others?|e\.g|etc|with (?:its|their|the))\b")
+_SO_MANY = regex(r"(?:^|, |; |and )(?:an? (?:pair|couple) of|one|two|three|four|five|six|seven|eight|nine|ten|some|several)\b")
+"""An item that is more than one: `three on Mill Lane (1901)`."""
+_SIZES = {word: n for n, word in enumerate("two three four five six seven eight nine ten eleven twelve".split(), 2)}
+_SIZES |= {str(n): n for n in range(2, 20)}
 _OWN = regex(r"^of (?:his|her|their|its) ")
 """`three of her paintings: ...` are all that are told."""
 _PART_OF = regex(r"\b(?:of|or|and|between|from|(?:\d|two|three|four|five|six|seven|eight) to|than|first|last|next|other|another|least|every|each|per|about|a) $")
@@ -46,8 +50,14 @@ def measured_lists(part: str) -> Iterator[tuple[re.Match[str], int]]:
     low = part.lower()
     if part.count("(") > 2:
         for match in _BRACKETED.finditer(part):
-            if not _is_loose(match, low) and not _OPEN.search(match["items"].lower()):
-                yield match, len(_BRACKETS.findall(match["items"]))
+            items = match["items"]
+            if _is_loose(match, low) or _OPEN.search(items.lower()) or _SO_MANY.search(items):
+                continue
+            count = len(_BRACKETS.findall(items))
+            # `Chile and Peru jointly (2 bids)` may be two.
+            inner = max(_BRACKETS.sub("", items).count(" and ") - ("; " not in items), 0)
+            if not count <= _SIZES.get(match["n"].lower(), 0) <= count + inner:
+                yield match, count
     for match in _MEASURED.finditer(part):
         if not _is_loose(match, low):
             yield match, len(re.split(r",? and |, ", match["items"]))

@@ -74,6 +74,7 @@ _OF_THESE = regex(r"(?:of|among) (?:these|them|those)(?: [a-z'’-]+)?,? ")
 _HELD = regex(r"[a-z' -]{0,24}\(|(?: [a-z'-]+){0,4}, (?:or|i\.e\.|that is)(?:,? (?:about|just|only|some))? ")
 """Between a count and its share: `350 respondents (28 %)`, `475, or 38 %`."""
 _OF_SOME = regex(r"\b(?:of|among|amongst|within) (?:the|these|those|them|all|our|its|her|his|whom|which)\b|\bhere\b")
+_IN_ONE = regex(r"(?:in|at|for|on|within) (?!(?:total|all|fact|short|addition)\b)[^,]{2,40}, $")
 _GROUP = regex(r"\b(?:most|many|some|several|half|majority|third|quarter|few|rest|others?|excluded?|excluding)\b")
 
 
@@ -229,10 +230,9 @@ def _counted(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding
                     and abs(m.value / whole.value - other.value) <= other.half + 1e-9
                 ]
                 siblings = len(alike)
-                if _OF_SOME.search(paragraph.upto(n)) and not any(
-                    paragraph.place(each) == paragraph.place(n) for each in (*alike, whole)
-                ):
-                    siblings = 0  # `Among the commuters, 90 people (27.2 %)`
+                near = any(paragraph.place(each) == paragraph.place(n) for each in (*alike, whole))
+                if _IN_ONE.match(paragraph.lead(n)) or (_OF_SOME.search(paragraph.upto(n)) and not near):
+                    siblings = 0  # `In year ten, 40 pupils (32 %)`, `Among the commuters, 90 (27 %)`
                 bits = 6.0 * siblings + (2.0 if whole.before.lower().endswith(("of the ", "of ", "among ")) else 1.0)
                 bits += slip_bits(_hundredfold(p), 100 * n.value / whole.value)
                 best = max(best or (0.0,), (bits, n.value / whole.value, n, whole), key=lambda each: each[0])  # type: ignore[assignment]

@@ -10,6 +10,7 @@ from numerate.apps.consistency.sentences.gates import sentence_gate
 from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.sentences.slots import COUNT, MONEY, NO_NUMBER, UNIT, slot
 from numerate.apps.consistency.sentences.traits import MEASURES, VALUES, stems
+from numerate.apps.consistency.slips import is_typo
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,6 +31,11 @@ _EACH = regex(
     rf"|bill|sum|pays?|paying|paid|spends?|adds? up to|together|altogether|in all|makes?|making)\b{NO_NUMBER}{{0,40}}?)"
     rf"{slot('z', MONEY + UNIT)}(?P<end>[^.;\ue000-\uf8ff]{{0,24}})"
 )
+_TOTAL = regex(
+    r"\bwhich (?:will )?(?:costs?|totals?|makes?|comes? to|amounts? to|adds? up to)\b|\b(?:total\w*|together|altogether|in all"
+    r"|cost(?:s|ing)? of|costing|making|coming to|amounting to|bill|sum)\b"
+)
+_FOR_THEM = regex(r"^ (?:for|on) (?:them|it|this|that|all|these)\b")
 _OTHER = regex(
     r"\b(?:plus|includ\w*|besides|more|extra|additional\w*|further|of which|another|others?|minus|less|than|up to|at least"
     r"|average\w*|instead|only|some|per|an? (?:day|week|month|year|night|hour|head)|each (?:day|week|month|year)|daily"
@@ -54,5 +60,7 @@ def each_gets(sentence: Sentence) -> Iterator[Finding]:
         is_power = abs(math.log10(ratio) - round(math.log10(ratio))) < 0.003
         if abs(real - z.value) <= slack or not (0.4 < ratio < 2.5 or is_power):
             continue
+        if not _TOTAL.search(match["mid"]) and not (_FOR_THEM.match(match["end"]) and (is_power or is_typo(z, real))):
+            continue  # `All 40 members pay £30, and the club spends £900 on the hall`
         message = f"{n.text} x {x.text} = {plain(real)}, not {z.text}."
         yield finding_at("product", z, message, meant=real, others=[n, x], probability=0.88)

@@ -71,6 +71,7 @@ _RATIO_OF = regex(
     rf"|{slot('a2', COUNT)}(?: ?: ?| to |-to-){slot('b2', COUNT)} (?:[a-z]+[ -])?(?:[a-z]+ )?(?:ratio|proportion"
     rf"|mix(?:ture)?|split)\b"
 )
+_OF_SOME = regex(r"; |\b(?:of|among|amongst|out of) (?:the|these|those|its|our)\b|\b(?:but|while|whereas|although)\b")
 _NOT_RATIO = regex(r"\b(?:than|respectively|from|increase\w*|rose|fell|previous\w*|national|average|odds|bets?)\b")
 
 
@@ -119,6 +120,8 @@ def _closed_ratio(sentence: Sentence) -> Iterator[Finding]:
         return
     mark = "" if match["a"] else "2" if match["a2"] else "3"
     a, b = sentence.get(match, f"a{mark}"), sentence.get(match, f"b{mark}")
+    if mark == "3" and _OF_SOME.search(skeleton):
+        return  # `outnumber men by 2 to 1 in the choir; of the 12 soloists ...`
     others = [each for each in sentence.quantities if each not in (a, b) and each.group not in TIMES]
     if len(others) == 3:
         # The whole may stand beside its parts.

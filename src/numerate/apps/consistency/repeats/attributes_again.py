@@ -43,7 +43,7 @@ _AGAIN = regex(
 )
 _ANOTHER = regex(
     r"\b(?:an?other|neighbou?r\w*|second|nearby|sister|twin|smaller|larger|bigger|former\w*|previous\w*|once|grew|rais\w*"
-    r"|extend\w*|enlarg\w*|increas\w*|reduc\w*|fell|rose|shr[aiu]nk\w*|lower\w*|whereas|in contrast|unlike)\b"
+    r"|new|now|added|later|since|today|beside|extend\w*|enlarg\w*|increas\w*|reduc\w*|fell|rose|shr[aiu]nk\w*|lower\w*|whereas|in contrast|unlike)\b"
 )
 _NEW_NAME = regex(r"^(?:The )?[A-Z][a-zà-ÿ]+(?: [A-Z][a-zà-ÿ]+)+,? (?:is|was|has|had|lies|covers|holds|stands|with|which)\b")
 _MOST = 12
@@ -69,7 +69,7 @@ def attributes_again(text: str, sentences: Sequence[Sentence]) -> Iterator[Findi
                 len(first) == 1
                 and not _ANOTHER.search(f"{between} {sentence.text}".lower())
                 and not any(_NEW_NAME.match(each.strip()) for each in re.split(r"(?<=[.!?])\s", between)[1:])
-                and _is_known(match["noun"], start.text.lower() + between.lower(), words[match.end() :])
+                and _is_known(match["noun"], start.text.lower(), words[match.end() :])
             )
             if is_same and _differs(first[0][1], b):
                 yield told_differently(first[0][1], b, 0.87)

@@ -81,7 +81,7 @@ _SET_APART = regex(
     r"|respectively|whereas|while|minus|plus|planned|forecast|estimate[ds]?|target\w*|maximum|minimum|at least|at most"
     r"|remaining|rest|left over|grew|grown|dropp\w+|narrow\w*|widen\w*|smaller|larger|bigger|longer|shorter|cheaper"
     r"|originally|initial\w*|except|similar|twin|last year|today|nowadays|currently|formerly|asked|wanted|sought"
-    r"|offered|the ones?|also|peak|discount\w*|% off)\b"
+    r"|offered|the ones?|also|now|peak|discount\w*|% off)\b"
 )
 _APART_BEFORE = regex(
     r"\b(?:ago|until|before|if|would|could|without|nearby|still|no longer|(?:up|down|rise|fall|went|change) from)\b"
@@ -120,6 +120,8 @@ _DETERMINED = regex(r"\b(?:the|this|these|those|its|his|her|their|our|your) [$�
 
 
 _OWN_PART = regex(r"^(?:its|his|her|their) (?P<name>[a-z-]+(?: [a-z-]+)?), ")
+_WITH_A = regex(r"\b(?:with|at|having) (?:an? )?(?:[a-z-]+ ){1,2}of [$€£]?$")
+_ITS_SUBJECT = regex(r",? the (?:[a-z-]+ )?(?P<name>[a-z-]{3,}) (?:is|was|has|had|are|were|serves?|stays?|remains?)\b")
 _SUMMARY = regex(r"^(?:in short|to sum up|in sum|in summary|summing up|in all|all in all|overall|in total|to conclude)\b")
 
 
@@ -287,6 +289,9 @@ def _is_another_thing(first: Told, again: Told) -> bool:
         new = _stems(name)
         if new and not any(each in first.words or each in _ATTRIBUTES or each in first.context for each in new):
             return True  # `12 rooms for you. All 21 rooms of the hotel`, `Its viewing platform, at a height of`
+    thing = _ITS_SUBJECT.match(again.behind) if _WITH_A.search(again.before) else None
+    if thing is not None and thing["name"] not in first.context and "est " not in again.behind:
+        return True  # `With a capacity of 120 the annex is used for lectures`
     follows, subject = _NOUN.match(again.behind), _NOUN_OF.search(again.before) or _SUBJECT.search(again.before)
     begin = _BEGIN.match(again.before)
     if begin is not None and not _is_back(again) and not (first.words & again.words) - _LIGHT:

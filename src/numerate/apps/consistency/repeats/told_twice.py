@@ -32,6 +32,11 @@ _BEGUN = regex(
     r"|[Ii]naugurat(?:ed|ion)|[Ii]ncorporat(?:ed|ion)) in (?=\d{4}\b|$)"
 )
 """Of all years, those in which a thing began are compared."""
+_ANOTHER = regex(
+    r"\b(?:Another|A (?:second|new|smaller|larger|bigger|older|newer|neighbou?ring|sister)|The (?:second|new|other)) [a-z]+"
+    r" (?:is|was|lies|stands|stood|has|had|opened|followed|exists)\b"
+)
+"""A sentence that introduces another thing of the kind."""
 WINDOW = 12
 
 
@@ -57,6 +62,8 @@ def told_twice(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
             if i == j or j - i > WINDOW or a.value == b.value or not is_slip(a.value, b.value):
                 continue
             if a.group == b.group and a.unit == b.unit and not _side_by_side(sentences, a, b):
+                if _ANOTHER.search(text, a.end, sentences[j].offset):
+                    continue  # `A second tank stands beside it.`
                 one, other = told(sentences[i], i, a), told(sentences[j], j, b)
                 if are_same(one, other, _values_near(sentences, i, j, a)):
                     yield told_differently(a, b, 0.86)

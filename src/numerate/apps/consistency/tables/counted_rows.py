@@ -52,6 +52,8 @@ def rows_of(document: Document, table: NumberTable) -> CountedRows | None:
             counts.setdefault(_singular(head.strip().lower()), len(set(cells)))
     first = [document.rows[row][0].strip() for row in kept if document.rows[row]]
     are_names = len(set(first)) == len(kept) and all(map(_NAME.search, first))
+    if any("(" in each for each in first):
+        return None  # `Cellar (not counted)`
     return CountedRows(_joined(document.notes), counts, len(kept) if are_names else 0)
 
 

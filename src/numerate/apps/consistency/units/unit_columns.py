@@ -37,7 +37,9 @@ _HEADS = (
     ("energy", regex(r"\b(?:energy|consumption)\b", re.IGNORECASE)),
 )  # fmt: skip
 """What the name of a column says that it measures."""
-_SEVERAL = regex(r"[/,&+]|\b(?:and|or|per|by|x)\b", re.IGNORECASE)
+_KIN = {"mass": ("N", "kN"), "time": ("m",), "energy": ("W", "kW")}
+"""Units of other dimensions that are written for it: a weight in newtons, `m` for minutes."""
+_SEVERAL = regex(r"[/,&+]|\b(?:and|or|per|by|x|range|ratio|rate|change|coefficient|density|factor|limit)\b", re.IGNORECASE)
 _CELL = regex(r"\s*[-+−–~≈<>]?\s*\d[^()\[\];]*")
 
 
@@ -55,7 +57,8 @@ def unit_columns(document: Document) -> Iterator[Finding]:
             if found is not None:
                 units[row] = found
         counts = Counter(dimension for dimension, _ in units.values())
-        wrong = [row for row, (dimension, _) in units.items() if dimension != named[0]]
+        kin = _KIN.get(named[0], ())
+        wrong = [row for row, (dimension, unit) in units.items() if dimension != named[0] and unit not in kin]
         if len(wrong) != 1 or counts[named[0]] < LEAST_RIGHT or counts[named[0]] < len(document.rows) - 2:
             continue
         dimension, unit = units[wrong[0]]
