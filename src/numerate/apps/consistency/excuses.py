@@ -83,7 +83,7 @@ _HOURS = regex(
 )
 _THEIR_MEAN = regex(r"^(?: [a-z]+){0,2} on average ?[:;,(–—]")
 _EACH = regex(r"\b(?:each|apiece)\b")
-_SEVERAL = regex(rf"\((?:x ?|× ?)?(\d|{'|'.join(('two', 'three', 'four', 'five', 'six'))})\b[^()\n]{{0,24}}\)")
+_SEVERAL = regex(rf"\((?:x ?|× ?)?(\d(?![.,]\d|, ?\d)|{'|'.join(('two', 'three', 'four', 'five', 'six'))})\b[^()\n]{{0,24}}\)")
 _AND_COUNT = regex(r"\b(an?|one|two|three|four|five|six|seven|eight|nine|\d{1,2}) [a-z'’-]+(?: [a-z'’-]+)? and $")
 _GROUP = regex(
     r"\b(?:twins|triplets|quadruplets|brothers|sisters|couples?|pair|family|parents|grandparents|siblings|cousins"

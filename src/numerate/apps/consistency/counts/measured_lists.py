@@ -21,7 +21,7 @@ _BRACKETED = regex(
     rf"(?P<items>{_ITEM}(?:(?:, {_ITEM})+,? and {_ITEM}|(?:; {_ITEM})+(?:; and {_ITEM})?))(?=[.;!?]|$)"
 )
 _MEASURE = (
-    r"(?:depths|temperatures|concentrations|lengths|distances|speeds|sizes|doses|dose levels|time ?points|heights|widths"
+    r"(?:depths|temperatures|concentrations|lengths|distances|speeds|sizes|doses|dose levels|time ?points|heights|widths|spacings"
     r"|diameters|thicknesses|angles|frequencies|voltages|wavelengths|pressures|intervals|altitudes|elevations|weights"
     r"|capacities|strengths|ages|flow rates|levels|settings|volumes|dilutions|pore sizes|dosages|loads|magnifications)"
 )

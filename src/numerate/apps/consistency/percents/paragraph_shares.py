@@ -231,7 +231,7 @@ def _counted(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding
                 ]
                 siblings = len(alike)
                 near = any(paragraph.place(each) == paragraph.place(n) for each in (*alike, whole))
-                if _IN_ONE.match(paragraph.lead(n)) or (_OF_SOME.search(paragraph.upto(n)) and not near):
+                if _IN_ONE.fullmatch(paragraph.upto(n)) or (_OF_SOME.search(paragraph.upto(n)) and not near):
                     siblings = 0  # `In year ten, 40 pupils (32 %)`, `Among the commuters, 90 (27 %)`
                 bits = 6.0 * siblings + (2.0 if whole.before.lower().endswith(("of the ", "of ", "among ")) else 1.0)
                 bits += slip_bits(_hundredfold(p), 100 * n.value / whole.value)

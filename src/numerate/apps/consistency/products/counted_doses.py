@@ -23,7 +23,7 @@ _FORM = r"(?P<{}>tablets?|capsules?|caplets?|vials?|sachets?|pills?|ampoules?|pa
 _COURSE = regex(
     rf"(?:{slot('k', COUNT)} {_FORM.format('one')}(?P<how>{NO_NUMBER}{{0,24}}?) )?"
     rf"(?:(?P<often>once|twice)|{slot('f', COUNT)} times) (?:daily|a day|per day|every day|each day)"
-    rf"(?P<gap>{NO_NUMBER}{{0,20}}? for | for | x ){slot('d', UNIT)}(?P<mid>{NO_NUMBER}{{0,24}}?)"
+    rf"(?P<gap>{NO_NUMBER}{{0,20}}? for | for | x ){slot('d', UNIT)}(?P<mid>[^.\ue000-\uf8ff]{{0,24}}?)"
     rf"{slot('n', COUNT)} {_FORM.format('all')}\b(?P<end>[^.;\ue000-\uf8ff]{{0,40}})"
 )
 _HANDED = regex(r"\b(?:dispens\w*|suppl(?:y|ied)|issued|prescrib\w*|handed|needed|required|in all|in total|total)\b")
@@ -46,8 +46,8 @@ def counted_doses(sentence: Sentence) -> Iterator[Finding]:
         if len(days) != 1 or d.hedge or n.hedge or n.value != int(n.value):
             continue
         held = match["mid"].rstrip().endswith("(")
-        is_one = _ONE_EACH.search(match["end"]) is not None
-        words = [_ONE_EACH.sub("", match[name] or "") for name in ("how", "gap", "mid", "end")]
+        is_one = _ONE_EACH.search(sentence.text.lower()) is not None
+        words = [match[name] or "" for name in ("how", "gap", "mid", "end")]
         if any(map(_OTHER.search, words)) or not (held or _HANDED.search(f"{match['mid']}|{match['end']}")):
             continue
         times = {"once": 1.0, "twice": 2.0}[match["often"]] if match["often"] else sentence.get(match, "f").value

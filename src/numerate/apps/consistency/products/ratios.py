@@ -76,7 +76,6 @@ _NOT_RATIO = regex(r"\b(?:than|respectively|from|increase\w*|rose|fell|previous\
 
 
 _ODDS = regex(
-    rf"\b(?:odds|price|started|starting|backed|won|winner|bet|cut|outsider|favourite|at)\b[^.;\ue000-\uf8ff]{{0,24}}?"
     rf"\b(?:at|of|to) {slot('a', COUNT)} ?(?:to|-to-|/|:|-) ?{slot('b', COUNT)}"
 )
 _STAKE = regex(r"^[ -](?:[a-z]+ )?(?:stake|bet|wager|punt|flutter)\b")

@@ -94,7 +94,7 @@ def _agree(one: str, other: str) -> bool:
 
 def _differs(a: Quantity, b: Quantity) -> bool:
     """Whether a digit was lost, exchanged or written as another one, or the size is that of another power of ten."""
-    if a.value == b.value or a.group != b.group or not a.comparable(b) or a.hedge or b.hedge or min(a.value, b.value) <= 0:
+    if a.value == b.value or a.group != b.group or not a.comparable(b) or (a.hedge and not a.before.endswith("up to ")) or b.hedge or min(a.value, b.value) <= 0:
         return False
     one, other = (re.sub(r"\D", "", each.numerals[0].text) for each in (a, b))
     if is_slip(a.value, b.value) or (one.rstrip("0") == other.rstrip("0") and len(one.rstrip("0")) > 1):

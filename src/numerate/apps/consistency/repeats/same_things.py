@@ -120,6 +120,7 @@ _DETERMINED = regex(r"\b(?:the|this|these|those|its|his|her|their|our|your) [$�
 
 
 _OWN_PART = regex(r"^(?:its|his|her|their) (?P<name>[a-z-]+(?: [a-z-]+)?), ")
+_SMALLER = regex(r"\b(?:new|small\w*|young\w*|other|second|latest|unit|division|branch|subsidiary|segment)\b")
 _WITH_A = regex(r"\b(?:with|at|having) (?:an? )?(?:[a-z-]+ ){1,2}of [$€£]?$")
 _ITS_SUBJECT = regex(r",? the (?:[a-z-]+ )?(?P<name>[a-z-]{3,}) (?:is|was|has|had|are|were|serves?|stays?|remains?)\b")
 _SUMMARY = regex(r"^(?:in short|to sum up|in sum|in summary|summing up|in all|all in all|overall|in total|to conclude)\b")
@@ -184,6 +185,8 @@ def are_same(first: Told, again: Told, others: int) -> bool:
 
 def _bits(first: Told, again: Told) -> float:
     a, b = first.quantity, again.quantity
+    if _is_summed_up(first, again):
+        return 2 * NEEDED
     if a.hedge or (b.hedge and not _DETERMINED.search(again.before)) or _is_set_apart(first, again):
         return 0.0
     size = max(map(_size, (a, b)))
@@ -205,9 +208,18 @@ def _bits(first: Told, again: Told) -> float:
         return 0.0
     bits = slip + 2.0 if not is_bare or again.near & first.near else slip
     bits += 2.0 if again.near & first.near else 1.0 if near else 0.0
-    if _mantissa(a) == _mantissa(b) and _SUMMARY.match(again.before):
-        bits += 2.0  # what was told before is summed up
     return bits + min(6.0, 2.0 * shared) + (2.0 if is_back else 0.0)
+
+
+def _is_summed_up(first: Told, again: Told) -> bool:
+    """`Revenue of $1.5 billion ... In short, with revenue of $1.5 million`: another scale of one noun in a summary."""
+    a, b = first.quantity, again.quantity
+    if _mantissa(a) != _mantissa(b) or _size(a) < 2 or a.value in (10 * b.value, b.value / 10) or a.hedge or b.hedge:
+        return False
+    nouns = [_NOUN_OF.search(each.before) for each in (first, again)]
+    if not _SUMMARY.match(again.before) or not (nouns[0] and nouns[1] and nouns[0]["name"] == nouns[1]["name"]):
+        return False
+    return not is_contrasted(first) and not is_contrasted(again) and _SMALLER.search(again.behind) is None
 
 
 def _size(quantity: Quantity) -> int:
