@@ -58,7 +58,7 @@ _BOUND_BEHIND = regex(r"\s*(?:[a-z%°²]+ )?or (?:more|less|fewer|over|above|hig
 _AHEAD = regex(r"\s*(?:ahead|behind|clear|in front|adrift|faster|slower|quicker|before|late|early)\b")
 _CODE = regex(r"(?:\b(?:nos?\.?|nr\.?|number|code|ref\.?|reference|id|serial|part|model|sku|docket)|#):? ?$")
 _REST = regex(
-    r"\b(?:the|for the|whose) (?:rest|remainder|others|balance)\b|\bamong others\b|\band (?:several|some|a few|many)\b"
+    r"\b(?:the|for the|whose) (?:rest|remainder|others|balance)\b|\bamong others\b|\band (?:several|some|a few|many)\b|^[^.;]{0,40}\bamong them\b|^[^.;]{0,24}, and [a-z]+(?: [a-z]+)?\."
 )
 _TO = regex(r" ?(?:to|and|-|–|—) ?[$€£]?")
 _OVERLAP = regex(

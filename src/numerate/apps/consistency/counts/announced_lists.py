@@ -228,6 +228,8 @@ _PLAIN_ITEMS = frozenset(["ingredients", "kinds", "things", "symptoms", "items",
 """What a list of things in small letters has, quantities among them."""
 _AND_MORE = regex(r",? (?:with|plus|as well as|including|besides|together with|alongside)\b")
 """Behind a list that goes on in other words."""
+_GOES_ON = regex(r" [a-z ]{2,30},? and ")
+"""Behind what looks like the last item: `light and air, water, and good soil`."""
 _AND_SO_MANY = regex(r"\b(?:an?|one|two|three|four|five|six|\d+) [a-z]+ and $", re.IGNORECASE)
 
 
@@ -260,6 +262,7 @@ def _inline(part: str, offset: int) -> Iterator[Finding]:
         if (
             _ANOTHER.search(match["gap"])
             or _AND_MORE.match(part, match.end("items"))
+            or (is_plain and match["end"] == "," and _GOES_ON.match(part, match.end()))
             or " and a" in match["gap"]
             or (match["mark"] == " (" and (len(match["gap"]) > 30 or "," in match["gap"]))
         ):

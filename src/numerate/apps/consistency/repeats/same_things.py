@@ -114,7 +114,8 @@ _FOR = regex(r" for (?:the |an? |its |their )?([a-z]{3,})")
 _BEGIN = regex(r"(?:the|an?|this) ([a-z-]{3,})(?: ([a-z-]{3,}))?(?= |,)")
 _BESIDE = regex(r"\bthe ([a-z-]{3,}),? [$€£]?$")
 _AGED = regex(r"\b(?:who|he|she|[a-z]+,) (?:was|is|who was|who is|then) $|\baged $")
-_SOME = regex(r" [a-z]+ (?:([a-z]+)ing|without|that|which|over|under|aged|for) (?!this |that |the same )")
+_SOME = regex(r" [a-z]+ (?:([a-z]+)ing|without|that|which|over|under|aged|for|who (?=finish|complet|remain|stay"
+    r"|surviv|answer|repli|return|continu|left)\w+)[ ,](?!this |that |the same )")
 """Behind a noun: these are some of those told before."""
 _DETERMINED = regex(r"\b(?:the|this|these|those|its|his|her|their|our|your) [$€£]?$")
 
@@ -295,7 +296,7 @@ def _is_back(again: Told) -> bool:
 
 def _is_another_thing(first: Told, again: Told) -> bool:
     """Whether the later value belongs to a thing that the earlier words do not name: `the spire, 57 m tall`."""
-    whole = ALL_OF_IT.match(again.behind) if again.before.endswith("all ") else None
+    whole = ALL_OF_IT.match(again.behind) if again.before.endswith(("all ", "the ")) else None
     part = _OWN_PART.match(again.before)
     for name in (whole["whole"] if whole else "", part["name"] if part else ""):
         new = _stems(name)

@@ -6,8 +6,8 @@ from numerate.apps.consistency.sentences.patterns import regex
 
 __all__ = ["ALL_OF_IT", "APART", "CHANGED", "CONTRASTED", "MARKET", "STOP"]
 
-ALL_OF_IT = regex(r" [a-z]+ (?:of|in|at) (?:the|our|its|their) (?P<whole>[a-z]+)")
-"""Behind `all 21`, what all of them belong to: `all 21 rooms of the hotel`."""
+ALL_OF_IT = regex(r" [a-z]+ of (?:the|our|its|their) (?P<whole>[a-z]+(?: [a-z]+)?)")
+"""Behind `the 21` or `all 21`, what they belong to: `all 21 rooms of the hotel`."""
 STOP = frozenset([
     "about", "above", "after", "again", "against", "along", "also", "although", "among", "around", "because",
     "been", "before", "being", "below", "between", "both", "came", "come", "cost", "costs", "could", "does", "down",
