@@ -81,7 +81,7 @@ _SET_APART = regex(
     r"|respectively|whereas|while|minus|plus|planned|forecast|estimate[ds]?|target\w*|maximum|minimum|at least|at most"
     r"|remaining|rest|left over|grew|grown|dropp\w+|narrow\w*|widen\w*|smaller|larger|bigger|longer|shorter|cheaper"
     r"|originally|initial\w*|except|similar|twin|last year|today|nowadays|currently|formerly|asked|wanted|sought"
-    r"|offered|the ones?|also|now|peak|discount\w*|% off)\b"
+    r"|offered|the ones?|also|peak|discount\w*|% off)\b"
 )
 _APART_BEFORE = regex(
     r"\b(?:ago|until|before|if|would|could|without|nearby|still|no longer|(?:up|down|rise|fall|went|change) from)\b"
@@ -121,8 +121,9 @@ _DETERMINED = regex(r"\b(?:the|this|these|those|its|his|her|their|our|your) [$�
 
 
 _OWN_PART = regex(r"^(?:its|his|her|their) (?P<name>[a-z-]+(?: [a-z-]+)?), ")
+_NOW = regex(r",? (?:it|he|she|they) (?:is|are|has|have) now\b")
 _SMALLER = regex(r"\b(?:new|small\w*|young\w*|other|second|latest|unit|division|branch|subsidiary|segment)\b")
-_WITH_A = regex(r"\b(?:with|at|having) (?:an? )?(?:[a-z-]+ ){1,2}of [$€£]?$")
+_WITH_A = regex(r"\b(?:with|at|having) (?:an? )?[a-z-]+ of [$€£]?$")
 _ITS_SUBJECT = regex(r",? the (?:[a-z-]+ )?(?P<name>[a-z-]{3,}) (?:is|was|has|had|are|were|serves?|stays?|remains?)\b")
 _SUMMARY = regex(r"^(?:in short|to sum up|in sum|in summary|summing up|in all|all in all|overall|in total|to conclude)\b")
 
@@ -279,7 +280,13 @@ def is_contrasted(each: Told) -> bool:
     """Whether a word beside a quantity sets it apart."""
     before, behind = (_RANKED.sub("", part) for part in (each.before[-40:], each.behind[:24]))
     return any(
-        (_SET_APART.search(before), _APART_BEFORE.search(before), _SET_APART.search(behind), _FROM.match(behind))
+        (
+            _SET_APART.search(before),
+            _APART_BEFORE.search(before),
+            _SET_APART.search(behind),
+            _FROM.match(behind),
+            _NOW.match(behind),
+        )
     )
 
 
