@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 STAGES = "| Stage | Distance |\n|---|---|\n| 1 | 14 km |\n| 2 | 17 km |\n| 3 | 11 km |\n| 4 | 19 km |\n"
 PIECES = "| Piece | Diameter (mm) |\n|---|---|\n| 1 | 7.98 |\n| 2 | 8.01 |\n| 3 | 8.40 |\n| 4 | 7.96 |\n"
-DAYS = "| Day | Date |\n|---|---|\n| Monday | 4 August |\n| Thursday | 7 August |\n| Monday | 11 August |\n| Thursday | {} August |\n"
+DAYS = (
+    "| Day | Date |\n|---|---|\n| Monday | 4 August |\n| Thursday | 7 August |\n| Monday | 11 August |\n"
+    "| Thursday | {} August |\n"
+)
 TANKS = "| Tank | {} |\n|---|---|\n| T1 | 1,450 kg |\n| T2 | 2,300 kg |\n| T3 | {} |\n| T4 | 3,900 kg |\n"
 
 

@@ -58,7 +58,8 @@ _BOUND_BEHIND = regex(r"\s*(?:[a-z%°²]+ )?or (?:more|less|fewer|over|above|hig
 _AHEAD = regex(r"\s*(?:ahead|behind|clear|in front|adrift|faster|slower|quicker|before|late|early)\b")
 _CODE = regex(r"(?:\b(?:nos?\.?|nr\.?|number|code|ref\.?|reference|id|serial|part|model|sku|docket)|#):? ?$")
 _REST = regex(
-    r"\b(?:the|for the|whose) (?:rest|remainder|others|balance)\b|\bamong others\b|\band (?:several|some|a few|many)\b|^[^.;]{0,40}\bamong them\b|^[^.;]{0,24}, and [a-z]+(?: [a-z]+)?\."
+    r"\b(?:the|for the|whose) (?:rest|remainder|others|balance)\b|\bamong others\b|\band (?:several|some|a few"
+    r"|many)\b|^[^.;]{0,40}\bamong them\b|^[^.;]{0,24}, and [a-z]+(?: [a-z]+)?\."
 )
 _TO = regex(r" ?(?:to|and|-|–|—) ?[$€£]?")
 _OVERLAP = regex(
@@ -83,7 +84,9 @@ _HOURS = regex(
 )
 _THEIR_MEAN = regex(r"^(?: [a-z]+){0,2} on average ?[:;,(–—]")
 _EACH = regex(r"\b(?:each|apiece)\b")
-_SEVERAL = regex(rf"\((?:x ?|× ?)?(\d(?![.,]\d|, ?\d)|{'|'.join(('two', 'three', 'four', 'five', 'six'))})\b[^()\n]{{0,24}}\)")
+_SEVERAL = regex(
+    rf"\((?:x ?|× ?)?(\d(?![.,]\d|, ?\d)|{'|'.join(('two', 'three', 'four', 'five', 'six'))})\b[^()\n]{{0,24}}\)"
+)
 _AND_COUNT = regex(r"\b(an?|one|two|three|four|five|six|seven|eight|nine|\d{1,2}) [a-z'’-]+(?: [a-z'’-]+)? and $")
 _GROUP = regex(
     r"\b(?:twins|triplets|quadruplets|brothers|sisters|couples?|pair|family|parents|grandparents|siblings|cousins"
@@ -330,7 +333,8 @@ def _is_another(claim: _Claim) -> bool:
 
 
 _EXCUSES = {
-    "repeated": (_is_another,), "average": (_mean_without,), "range": (_outside_range,), "sum": (_gap_left_out, _bound, _base_of_shares, _at_once),
+    "repeated": (_is_another,), "average": (_mean_without,), "range": (_outside_range,),
+    "sum": (_gap_left_out, _bound, _base_of_shares, _at_once),
     "product": (_other_factors, _special_price), "difference": (_swing, _bound, _part_of_sum),
     "percent": (_swing, _part_of_sum),
 }  # fmt: skip

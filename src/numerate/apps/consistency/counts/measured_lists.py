@@ -1,4 +1,4 @@
-"""Counts of lists whose items have a number: `five novels: Ember (1955), ...`, `at four depths (5, 10, 20 and 40 cm)`."""
+"""Counts of lists whose items have a number: `five novels: Ember (1955), ...`, `at four depths (5, 10 and 40 cm)`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ _BRACKETED = regex(
     rf"(?P<items>{_ITEM}(?:(?:, {_ITEM})+,? and {_ITEM}|(?:; {_ITEM})+(?:; and {_ITEM})?))(?=[.;!?]|$)"
 )
 _MEASURE = (
-    r"(?:depths|temperatures|concentrations|lengths|distances|speeds|sizes|doses|dose levels|time ?points|heights|widths|spacings"
+    r"(?:depths|temperatures|concentrations|lengths|distances|speeds|sizes|doses|dose levels|time ?points"
+    r"|heights|widths|spacings"
     r"|diameters|thicknesses|angles|frequencies|voltages|wavelengths|pressures|intervals|altitudes|elevations|weights"
     r"|capacities|strengths|ages|flow rates|levels|settings|volumes|dilutions|pore sizes|dosages|loads|magnifications)"
 )
@@ -32,17 +33,29 @@ _MEASURED = regex(
     r"(?! ?(?:to|or|[–-]|[x×*])(?![a-z])|[\d,.]*\d)"
 )
 _LOOSE = regex(
-    r"\b(?:includ\w*|such as|among|at least|up to|more than|of|first|last|each|per|every|other|another|about|from|between"
-    r"|some|plus|or|either|only|further|more|additional|respectively|e\.g|like|for example|both|and|with (?:its|their|the))\b"
+    r"\b(?:includ\w*|such as|among|at least|up to|more than|of|first|last|each|per|every|other|another|about"
+    r"|from|between"
+    r"|some|plus|or|either|only|further|more|additional|respectively|e\.g|like|for example|both|and|with (?:its"
+    r"|their|the))\b"
 )
 _OPEN = regex(r"\b(?:includ\w*|such as|or|both|respectively|as well as|others?|e\.g|etc|with (?:its|their|the))\b")
-_SO_MANY = regex(r"(?:^|, |; |and )(?:an? (?:pair|couple) of|one|two|three|four|five|six|seven|eight|nine|ten|some|several)\b")
+_SO_MANY = regex(
+    r"(?:^|, |; |and )(?:an? (?:pair|couple) of|one|two|three|four|five|six|seven|eight|nine|ten|some|several)\b"
+)
 """An item that is more than one: `three on Mill Lane (1901)`."""
-_SIZES = {word: n for n, word in enumerate("two three four five six seven eight nine ten eleven twelve".split(), 2)}
+_SIZES = {
+    word: n
+    for n, word in enumerate(
+        ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"], 2
+    )
+}
 _SIZES |= {str(n): n for n in range(2, 20)}
 _OWN = regex(r"^of (?:his|her|their|its) ")
 """`three of her paintings: ...` are all that are told."""
-_PART_OF = regex(r"\b(?:of|or|and|between|from|(?:\d|two|three|four|five|six|seven|eight) to|than|first|last|next|other|another|least|every|each|per|about|a) $")
+_PART_OF = regex(
+    r"\b(?:of|or|and|between|from|(?:\d|two|three|four|five|six|seven|eight) to|than|first|last|next|other"
+    r"|another|least|every|each|per|about|a) $"
+)
 
 
 def measured_lists(part: str) -> Iterator[tuple[re.Match[str], int]]:

@@ -71,7 +71,7 @@ def _wrong_rows(document: Document, rows: dict[int, tuple[int, NamedDate]]) -> l
             tries.append([row for row, shift in shifts.items() if shift != usual])
     if not tries or any(not each for each in tries):
         return []  # it is right in a year
-    return tries[0] if all(each == tries[0] for each in tries) else []
+    return tries[0] if len(years) == 1 or all(each == tries[0] for each in tries) else []
 
 
 def _weekday(date: NamedDate, year: int) -> int:

@@ -20,9 +20,9 @@ from numerate.apps.consistency.differences.margins import margins
 from numerate.apps.consistency.differences.paragraph_gaps import paragraph_gaps
 from numerate.apps.consistency.differences.race_times import race_times
 from numerate.apps.consistency.differences.spans import Span, ages_of, spans_of
+from numerate.apps.consistency.differences.thing_ages import thing_ages
 from numerate.apps.consistency.percents.changes import change_findings
 from numerate.apps.consistency.percents.closed_changes import closed_ages, closed_margin, closed_way
-from numerate.apps.consistency.differences.thing_ages import thing_ages
 from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.sentences.slots import CLOCK, DATED, YEAR
 from numerate.apps.consistency.wrong import wrong_difference

@@ -32,12 +32,14 @@ _EACH = regex(
     rf"{slot('z', MONEY + UNIT)}(?P<end>[^.;\ue000-\uf8ff]{{0,24}})"
 )
 _TOTAL = regex(
-    r"\bwhich (?:will )?(?:costs?|totals?|makes?|comes? to|amounts? to|adds? up to)\b|\b(?:total\w*|together|altogether|in all"
+    r"\bwhich (?:will )?(?:costs?|totals?|makes?|comes? to|amounts? to|adds? up to)\b|\b(?:total\w*|together"
+    r"|altogether|in all"
     r"|cost(?:s|ing)? of|costing|making|coming to|amounting to|bill|sum)\b"
 )
 _FOR_THEM = regex(r"^ (?:for|on) (?:them|it|this|that|all|these)\b")
 _OTHER = regex(
-    r"\b(?:plus|includ\w*|besides|more|extra|additional\w*|further|of which|another|others?|minus|less|than|up to|at least"
+    r"\b(?:plus|includ\w*|besides|more|extra|additional\w*|further|of which|another|others?|minus|less|than"
+    r"|up to|at least"
     r"|average\w*|instead|only|some|per|an? (?:day|week|month|year|night|hour|head)|each (?:day|week|month|year)|daily"
     r"|weekly|monthly|yearly|annual\w*|every|first|rest|tax|vat|discount\w*|half|saves?|saving)\b|%"
 )

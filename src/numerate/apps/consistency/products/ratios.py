@@ -75,14 +75,14 @@ _OF_SOME = regex(r"; |\b(?:of|among|amongst|out of) (?:the|these|those|its|our)\
 _NOT_RATIO = regex(r"\b(?:than|respectively|from|increase\w*|rose|fell|previous\w*|national|average|odds|bets?)\b")
 
 
-_ODDS = regex(
-    rf"\b(?:at|of|to) {slot('a', COUNT)} ?(?:to|-to-|/|:|-) ?{slot('b', COUNT)}"
-)
+_ODDS = regex(rf"\b(?:at|of|to) {slot('a', COUNT)} ?(?:to|-to-|/|:|-) ?{slot('b', COUNT)}")
 _STAKE = regex(r"^[ -](?:[a-z]+ )?(?:stake|bet|wager|punt|flutter)\b")
 _STAKED = regex(r"\b(?:stake of|bet of|wager of|bet|staked?|staking|wagered|put|risked) $")
 _PROFIT_BEHIND = regex(r"^ (?:in |of |as (?:a )?)?(?:net |clear |pure )?(?:profit|winnings)\b")
 _PROFIT_BEFORE = regex(r"\b(?:profit|winnings)(?: of| is| was| came to|:)? $")
-_EACH_WAY = regex(r"\beach[- ]way\b|\btax\b|\bcommission\b|\bstake (?:back|included|returned)\b|\bwith (?:the|his|her) stake\b")
+_EACH_WAY = regex(
+    r"\beach[- ]way\b|\btax\b|\bcommission\b|\bstake (?:back|included|returned)\b|\bwith (?:the|his|her) stake\b"
+)
 
 
 def _odds(sentence: Sentence) -> Iterator[Finding]:
@@ -99,7 +99,12 @@ def _odds(sentence: Sentence) -> Iterator[Finding]:
         return
     stake, profit = stakes[0], profits[0]
     real = stake.value * a.value / b.value
-    if stake.hedge or profit.hedge or stake.unit != profit.unit or abs(profit.value - real) <= profit.half + 0.01 * real:
+    if (
+        stake.hedge
+        or profit.hedge
+        or stake.unit != profit.unit
+        or abs(profit.value - real) <= profit.half + 0.01 * real
+    ):
         return
     message = f"At {a.text} to {b.text}, {stake.text} win {plain(real)}, not {profit.text}."
     yield finding_at("ratio", profit, message, meant=real, others=[a, b, stake], probability=0.88)

@@ -1,7 +1,8 @@
-"""Limits that a text sets right above a table, and the cell beyond them: `permitted 7.95 to 8.05 mm, all in tolerance`."""
+"""Limits that a text sets above a table, and the cell beyond them: `permitted 7.95 to 8.05 mm, all in tolerance`."""
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,15 +25,18 @@ __all__ = ["table_ranges"]
 
 MOST_ROWS, LEAST_INSIDE = 60, 2
 _ALL_WITHIN = regex(
-    r"\b(?:all|every|each|always|throughout|whole|at all times|never)\b(?:[^.;]|\.\d){0,60}?\b(?:in tolerance|within|in spec\w*"
+    r"\b(?:all|every|each|always|throughout|whole|at all times|never)\b(?:[^.;]|\.\d){0,60}?\b(?:in tolerance"
+    r"|within|in spec\w*"
     r"|in range|pass(?:ed|es)?|inside|conform\w*|compl(?:y|ies|ied)|me[et]t?|kept|in order|acceptable|accepted"
     r"|tightened to|stayed)\b"
-    r"|\b(?:within|in tolerance|in range|inside|kept|stayed|met)\b(?:[^.;]|\.\d){0,60}?\b(?:all|every|each|always|throughout"
+    r"|\b(?:within|in tolerance|in range|inside|kept|stayed|met)\b(?:[^.;]|\.\d){0,60}?\b(?:all|every|each"
+    r"|always|throughout"
     r"|at all times)\b"
 )
 _BUT = regex(
     r"\b(?:but|except\w*|not|out of|outside|fail\w*|exceed\w*|too|however|although|though|reject\w*|scrap\w*|rework\w*"
-    r"|discard\w*|repeat\w*|above|below|apart|only|most|if|unless|should|must be (?:repl|re)\w+|deviat\w*|alarm\w*)\b|n['’]t\b"
+    r"|discard\w*|repeat\w*|above|below|apart|only|most|if|unless|should|must be (?:repl|re)\w+|deviat\w*"
+    r"|alarm\w*)\b|n['’]t\b"
 )
 _LINK = regex(r" ?(?:to|and|–|—|-|\.\.\.?) ?")
 _WORD = regex(r"[a-z]{2,}")
@@ -66,7 +70,7 @@ def table_ranges(document: Document, table: NumberTable) -> Iterator[Finding]:
 def _ranges(notes: str) -> Iterator[tuple[Quantity, Quantity]]:
     sentence = Sentence(notes, 0, make_reader("standard", words=True).find(notes))
     values = sentence.quantities
-    for low, high in zip(values, values[1:], strict=False):
+    for low, high in itertools.pairwise(values):
         if (
             high.group in ("plain", "unit")
             and low.group in ("plain", "unit")

@@ -1,4 +1,4 @@
-"""A depth, height or area told again by `With its ... of`: `a greatest depth of 112 m ... With its maximum depth of 12 m`."""
+"""A depth, height or area told again: `a greatest depth of 112 m ... With its maximum depth of 12 m it is ...`."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 __all__ = ["attributes_again"]
 
 _KINDS = {
-    **dict.fromkeys("greatest maximum highest largest deepest longest widest max summit peak".split(), "most"),
-    **dict.fromkeys("mean average median typical".split(), "mean"),
-    **dict.fromkeys("minimum least lowest smallest shortest".split(), "least"),
+    **dict.fromkeys(["greatest", "maximum", "highest", "largest", "deepest", "longest", "widest",
+                     "max", "summit", "peak"], "most"),
+    **dict.fromkeys(["mean", "average", "median", "typical"], "mean"),
+    **dict.fromkeys(["minimum", "least", "lowest", "smallest", "shortest"], "least"),
 }  # fmt: skip
 """What a word before the name of a quantity says; others, such as `total`, leave it as it is."""
 _NAMES = (
@@ -38,14 +39,18 @@ _TOLD = regex(
 _HOLDS = regex(rf"\b(?:holds|seats|stores)(?: up to)? {slot('q', UNIT + COUNT)}")
 _AGAIN = regex(
     rf"^(?:with|at|having) (?:its|an?|this|that|the) (?P<kind>(?:[a-z-]+ ){{0,2}}?)(?P<name>{_NAMES}) of "
-    rf"{slot('q', UNIT + MONEY + COUNT)},? (?P<who>it|they|(?:the|this) (?:[a-z-]+ )?(?P<noun>[a-z-]+)) (?:is|was|are|were|remains"
+    rf"{slot('q', UNIT + MONEY + COUNT)},? (?P<who>it|they|(?:the|this) (?:[a-z-]+ )?(?P<noun>[a-z-]+)) (?:is"
+    rf"|was|are|were|remains"
     r"|ranks|makes|counts|belongs|allows|easily)\b"
 )
 _ANOTHER = regex(
     r"\b(?:an?other|neighbou?r\w*|second|nearby|sister|twin|smaller|larger|bigger|former\w*|previous\w*|once|grew|rais\w*"
-    r"|new|now|added|later|since|today|beside|extend\w*|enlarg\w*|increas\w*|reduc\w*|fell|rose|shr[aiu]nk\w*|lower\w*|whereas|in contrast|unlike)\b"
+    r"|new|now|added|later|since|today|beside|extend\w*|enlarg\w*|increas\w*|reduc\w*|fell|rose|shr[aiu]nk\w*"
+    r"|lower\w*|whereas|in contrast|unlike)\b"
 )
-_NEW_NAME = regex(r"^(?:The )?[A-Z][a-zà-ÿ]+(?: [A-Z][a-zà-ÿ]+)+,? (?:is|was|has|had|lies|covers|holds|stands|with|which)\b")
+_NEW_NAME = regex(
+    r"^(?:The )?[A-Z][a-zà-ÿ]+(?: [A-Z][a-zà-ÿ]+)+,? (?:is|was|has|had|lies|covers|holds|stands|with|which)\b"
+)
 _MOST = 12
 
 
@@ -74,9 +79,9 @@ def attributes_again(text: str, sentences: Sequence[Sentence]) -> Iterator[Findi
             if is_same and _differs(first[0][1], b):
                 yield told_differently(first[0][1], b, 0.87)
         for each in _TOLD.finditer(words):
-            told.append((place, each["name"], _kind(each["kind"]), sentence.get(each, "q")))
+            told += [(place, each["name"], _kind(each["kind"]), sentence.get(each, "q"))]
         for each in _HOLDS.finditer(words):
-            told.append((place, "capacity", "", sentence.get(each, "q")))
+            told += [(place, "capacity", "", sentence.get(each, "q"))]
 
 
 def _is_known(noun: str | None, before: str, behind: str) -> bool:
@@ -94,7 +99,14 @@ def _agree(one: str, other: str) -> bool:
 
 def _differs(a: Quantity, b: Quantity) -> bool:
     """Whether a digit was lost, exchanged or written as another one, or the size is that of another power of ten."""
-    if a.value == b.value or a.group != b.group or not a.comparable(b) or (a.hedge and not a.before.endswith("up to ")) or b.hedge or min(a.value, b.value) <= 0:
+    if (
+        a.value == b.value
+        or a.group != b.group
+        or not a.comparable(b)
+        or (a.hedge and not a.before.endswith("up to "))
+        or b.hedge
+        or min(a.value, b.value) <= 0
+    ):
         return False
     one, other = (re.sub(r"\D", "", each.numerals[0].text) for each in (a, b))
     if is_slip(a.value, b.value) or (one.rstrip("0") == other.rstrip("0") and len(one.rstrip("0")) > 1):

@@ -69,7 +69,8 @@ _ANY_OF = regex(rf"(?P<lead>[a-z]*['’]?[a-z]* ?){_C} (?P<noun>[a-z]{{3,}}s|peo
 _GROWN = regex(
     r"\b(?:another|more|others?|add\w*|new|further|additional|later|since|sold|clos\w+|bought|left|join\w*|open\w*"
     r"|exten\w+|lost|gain\w*|then|by the time|gr[eo]w\w*|rose|fell|today|next|second|sister|plan\w*|would|old"
-    r"|will (?:(?:then|soon|also|later) )?(?:have|open|get|build|host|hold|rise|reach|be (?:added|built|joined|opened|more|\d))"
+    r"|will (?:(?:then|soon|also|later) )?(?:have|open|get|build|host|hold|rise|reach|be (?:added|built|joined"
+    r"|opened|more|\d))"
     r"|former\w*|previous\w*|originally|first|in all|total|while|whereas|both|between"
     r"|by|until|after|before)\b"
 )

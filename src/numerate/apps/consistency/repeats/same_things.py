@@ -114,8 +114,10 @@ _FOR = regex(r" for (?:the |an? |its |their )?([a-z]{3,})")
 _BEGIN = regex(r"(?:the|an?|this) ([a-z-]{3,})(?: ([a-z-]{3,}))?(?= |,)")
 _BESIDE = regex(r"\bthe ([a-z-]{3,}),? [$€£]?$")
 _AGED = regex(r"\b(?:who|he|she|[a-z]+,) (?:was|is|who was|who is|then) $|\baged $")
-_SOME = regex(r" [a-z]+ (?:([a-z]+)ing|without|that|which|over|under|aged|for|who (?=finish|complet|remain|stay"
-    r"|surviv|answer|repli|return|continu|left)\w+)[ ,](?!this |that |the same )")
+_SOME = regex(
+    r" [a-z]+ (?:([a-z]+)ing|without|that|which|over|under|aged|for|who (?=finish|complet|remain|stay"
+    r"|surviv|answer|repli|return|continu|left)\w+)[ ,](?!this |that |the same )"
+)
 """Behind a noun: these are some of those told before."""
 _DETERMINED = regex(r"\b(?:the|this|these|those|its|his|her|their|our|your) [$€£]?$")
 
@@ -125,7 +127,9 @@ _NOW = regex(r",? (?:it|he|she|they) (?:is|are|has|have) now\b")
 _SMALLER = regex(r"\b(?:new|small\w*|young\w*|other|second|latest|unit|division|branch|subsidiary|segment)\b")
 _WITH_A = regex(r"\b(?:with|at|having) (?:an? )?[a-z-]+ of [$€£]?$")
 _ITS_SUBJECT = regex(r",? the (?:[a-z-]+ )?(?P<name>[a-z-]{3,}) (?:is|was|has|had|are|were|serves?|stays?|remains?)\b")
-_SUMMARY = regex(r"^(?:in short|to sum up|in sum|in summary|summing up|in all|all in all|overall|in total|to conclude)\b")
+_SUMMARY = regex(
+    r"^(?:in short|to sum up|in sum|in summary|summing up|in all|all in all|overall|in total|to conclude)\b"
+)
 
 
 class Told(NamedTuple):

@@ -41,8 +41,10 @@ _OTHER = regex(
     r"|alone|includ\w*|between|from|group|arm|control|placebo|against|respectively|while|whereas|minus|plus|after"
     r"|planned|expected|forecast|budget\w*|estimate\w*|target\w*|maximum|minimum|least|most|remain\w*|top)\b"
 )
-_SOME = regex(r" [a-z]+ (?:[a-z]+ing|with|without|that|which|over|under|aged|who (?=finish"
-    r"|complet|remain|stay|surviv|answer|repli|return|continu|left)\w+)[ ,]")
+_SOME = regex(
+    r" [a-z]+ (?:[a-z]+ing|with|without|that|which|over|under|aged|who (?=finish"
+    r"|complet|remain|stay|surviv|answer|repli|return|continu|left)\w+)[ ,]"
+)
 """Behind a noun: these are some of those told before."""
 _PART = regex(r"\b(?:of (?:them|these|those|whom|which)|out of|among|half of|percent of|per cent of|% of)\b")
 _WORD = regex(r"[a-zà-ÿ]{4,}")

@@ -33,7 +33,8 @@ _BEGUN = regex(
 )
 """Of all years, those in which a thing began are compared."""
 _ANOTHER = regex(
-    r"\b(?:Another|A (?:second|new|smaller|larger|bigger|older|newer|neighbou?ring|sister)|The (?:second|new|other)) [a-z]+"
+    r"\b(?:Another|A (?:second|new|smaller|larger|bigger|older|newer|neighbou?ring|sister)|The (?:second|new"
+    r"|other)) [a-z]+"
     r" (?:is|was|lies|stands|stood|has|had|opened|followed|exists)\b"
 )
 """A sentence that introduces another thing of the kind."""

@@ -23,7 +23,8 @@ MOST_ROWS, MOST_CELL = 400, 24
 LEAST_RIGHT = 2
 _HEADS = (
     ("mass", regex(r"\b(?:weight|mass|payload)\b", re.IGNORECASE)),
-    ("length", regex(r"\b(?:length|height|width|depth|thickness|diameter|radius|distance|altitude|elevation)\b", re.IGNORECASE)),
+    ("length", regex(r"\b(?:length|height|width|depth|thickness|diameter|radius|distance|altitude"
+        r"|elevation)\b", re.IGNORECASE)),
     ("area", regex(r"\b(?:area|floor space|surface)\b", re.IGNORECASE)),
     ("volume", regex(r"\bvolume\b", re.IGNORECASE)),
     ("temperature", regex(r"\b(?:temp|temperature|boiling point|melting point)\b", re.IGNORECASE)),
@@ -39,7 +40,9 @@ _HEADS = (
 """What the name of a column says that it measures."""
 _KIN = {"mass": ("N", "kN"), "time": ("m",), "energy": ("W", "kW")}
 """Units of other dimensions that are written for it: a weight in newtons, `m` for minutes."""
-_SEVERAL = regex(r"[/,&+]|\b(?:and|or|per|by|x|range|ratio|rate|change|coefficient|density|factor|limit)\b", re.IGNORECASE)
+_SEVERAL = regex(
+    r"[/,&+]|\b(?:and|or|per|by|x|range|ratio|rate|change|coefficient|density|factor|limit)\b", re.IGNORECASE
+)
 _CELL = regex(r"\s*[-+−–~≈<>]?\s*\d[^()\[\];]*")
 
 
@@ -78,4 +81,3 @@ def _unit_of(cell: str) -> tuple[str, str] | None:
         return None
     dimension = dimension_name(read[0].unit)
     return None if dimension is None else (dimension, read[0].unit)
-
