@@ -14,7 +14,7 @@ from numerate.apps.consistency.products.stated_rates import stated_rates
 from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.sentences.slots import COUNT, MONEY, NO_NUMBER, UNIT, VALUE, YEAR, one, slot
 from numerate.apps.consistency.sums.stated_results import stated_mean
-from numerate.apps.consistency.tables.counted_rows import CountedRows, counted_rows, rows_of
+from numerate.apps.consistency.tables.counted_rows import MOST_TABLES, CountedRows, counted_rows, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -245,8 +245,8 @@ class ListCounts(Rule):
     def table(self, document: Document, table: NumberTable) -> Iterable[Finding]:
         """Remembers what a table lists; the text of a file follows its tables."""
         found = rows_of(document, table) if document.source else None
-        if found is not None:
-            self._tables.setdefault(document.source, []).append(found)
+        if found is not None and len(known := self._tables.setdefault(document.source, [])) < MOST_TABLES:
+            known.append(found)
         return ()
 
     def paragraph(self, paragraph: Paragraph) -> Iterable[Finding]:

@@ -15,9 +15,11 @@ if TYPE_CHECKING:
     from numerate.apps.documents import Document
     from numerate.apps.findings import Finding
 
-__all__ = ["CountedRows", "counted_rows", "rows_of"]
+__all__ = ["MOST_TABLES", "CountedRows", "counted_rows", "rows_of"]
 
 MOST_ROWS, LEAST_ROWS, MOST_OFF = 40, 2, 3
+MOST_TABLES = 100
+"""Tables of a file that are remembered."""
 _ANNOUNCED = regex(
     r"^ (?P<words>(?:(?!of\b|or\b|and\b|per\b|to\b|in\b)[a-z'’-]+ ){0,3}?)"
     r"(?P<noun>[a-z'’-]{3,}s|people|men|women|children|criteria)(?P<gap>[^:;.!?\d]{0,60}):\s*$"
