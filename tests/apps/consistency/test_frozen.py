@@ -190,6 +190,15 @@ def test_recall_and_precision_on_sums_repeats_products_ranges_and_tables(tmp_pat
     assert flagged[True] / flagged.total() >= 0.97
 
 
+def test_recall_and_precision_on_half_of_another_strangers_set(tmp_path: Path) -> None:
+    """The rules were widened with this half; the other one is nowhere in the repository."""
+    documents = rows("twentyfirst.jsonl")
+    flagged = flagged_of([row | {"label": "right" if row["wrong"] is None else "wrong"} for row in documents], tmp_path)
+    assert len(documents) == 100 and sum(row["wrong"] is not None for row in documents) == 55
+    assert flagged[True] / 55 >= 0.9
+    assert flagged[True] / flagged.total() >= 0.97
+
+
 @pytest.mark.parametrize("name", ["seventh.jsonl", "ninth.jsonl", "eleventh.jsonl", "nineteenth.jsonl"])
 def test_recall_and_precision_on_documents_of_several_sentences(name: str, tmp_path: Path) -> None:
     recall, precision = shares(name, tmp_path)

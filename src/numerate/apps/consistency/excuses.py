@@ -58,20 +58,35 @@ _BOUND_BEHIND = regex(r"\s*(?:[a-z%°²]+ )?or (?:more|less|fewer|over|above|hig
 _AHEAD = regex(r"\s*(?:ahead|behind|clear|in front|adrift|faster|slower|quicker|before|late|early)\b")
 _CODE = regex(r"(?:\b(?:nos?\.?|nr\.?|number|code|ref\.?|reference|id|serial|part|model|sku|docket)|#):? ?$")
 _REST = regex(
-    r"\b(?:the|for the|whose) (?:rest|remainder|others|balance)\b|\bamong others\b|\band (?:several|some|a few|many)\b"
+    r"\b(?:the|for the|whose) (?:rest|remainder|others|balance)\b|\bamong others\b|\band (?:several|some|a few"
+    r"|many)\b|^[^.;]{0,40}\bamong them\b|^[^.;]{0,24}, and [a-z]+(?: [a-z]+)?\."
 )
 _TO = regex(r" ?(?:to|and|-|–|—) ?[$€£]?")
 _OVERLAP = regex(
     r"\b(?:some|many|several|a few|others) (?:[a-z]+ ){0,3}(?:two|both|twice|several|more than one)\b|\bmultiple"
     r" (?:ans|cho)|\bseveral answers\b"
 )
+_OF_ALL = regex(r"^(?:out )?(?:of|among) (?:the |all |our |its |these |those )*$")
+_AT_ONCE = regex(
+    r"\b(?:ha(?:d|ve|s)|own(?:s|ed)?|speaks?|spoke|plays?|played|tried|tasted|ate|dr[aiu]nk|ordered|bought|visited|read"
+    r"|watched|use[ds]?|like[ds]?|know|knew|wear|wore|carr(?:y|ied)|took|takes?|mention\w*|name[ds]?|cited|report\w*)\b"
+)
+"""What one can do with several things, so that those who do so are told more than once."""
+_ONE_EACH = regex(r"\b(?:only|exactly|either|the rest|the others?|remaining|respectively|one each|instead)\b")
+_BASE = regex(
+    r"\b(?:relative to|in relation to|based on|related to|calculated (?:on|for|from)|with respect to|for (?:every|each)"
+    r"|per|as a (?:percentage|share|proportion) of)(?: (?:an?|the|about))? $"
+)
+"""What amounts are measured by, which is not their sum: `relative to 1,000 g of flour`."""
 _HOURS = regex(
     r"\b(?:trains?|bus(?:es)?|trams?|ferr(?:y|ies)|open|opens|opening|closed|shifts?|o['’]clock|[ap]\.?m\b|noon|midnight"
     r"|mornings?|afternoons?|evenings?|nights?|weekdays|sundays?|saturdays?|mondays?|fridays?|daily|hours?|lunch)\b"
 )
 _THEIR_MEAN = regex(r"^(?: [a-z]+){0,2} on average ?[:;,(–—]")
 _EACH = regex(r"\b(?:each|apiece)\b")
-_SEVERAL = regex(rf"\((?:x ?|× ?)?(\d|{'|'.join(('two', 'three', 'four', 'five', 'six'))})\b[^()\n]{{0,24}}\)")
+_SEVERAL = regex(
+    rf"\((?:x ?|× ?)?(\d(?![.,]\d|, ?\d)|{'|'.join(('two', 'three', 'four', 'five', 'six'))})\b[^()\n]{{0,24}}\)"
+)
 _AND_COUNT = regex(r"\b(an?|one|two|three|four|five|six|seven|eight|nine|\d{1,2}) [a-z'’-]+(?: [a-z'’-]+)? and $")
 _GROUP = regex(
     r"\b(?:twins|triplets|quadruplets|brothers|sisters|couples?|pair|family|parents|grandparents|siblings|cousins"
@@ -117,7 +132,7 @@ def is_excused(finding: Finding, text: str, paragraphs: Sequence[Paragraph]) -> 
     claim = _claim(finding, paragraphs)
     if claim is None:
         return False
-    if finding.rule in ("sum", "product", "difference") and _right_is_told(claim):
+    if finding.rule in ("sum", "product", "difference", "average") and _right_is_told(claim):
         return True
     return any(excuse(claim) for excuse in _EXCUSES.get(finding.rule, ()))
 
@@ -209,6 +224,29 @@ def _gap_left_out(claim: _Claim) -> bool:
     return False
 
 
+def _base_of_shares(claim: _Claim) -> bool:
+    """`70 % and 2 % relative to 1,000 g of flour: 700 g and 20 g`: the whole is what the shares are of."""
+    if any(each.start < claim.z.start for each in claim.others):
+        return False
+    if _BASE.search(claim.paragraph.lead(claim.z)):
+        return True
+    shares = [each.value for each in claim.paragraph.values if each.group == "percent"]
+    return bool(shares and claim.others) and all(
+        any(abs(share * claim.z.value - each.value) <= each.half for share in shares) for each in claim.others
+    )
+
+
+def _at_once(claim: _Claim) -> bool:
+    """`Of 200 guests, 120 had soup, 90 had salad and 60 had dessert`: more than all, as many had two of them."""
+    if claim.expected is None or claim.z.value >= claim.expected or not claim.others:
+        return False
+    last = max(claim.others, key=lambda each: each.end)
+    if last.end <= claim.z.end or not _OF_ALL.search(claim.paragraph.upto(claim.z)):
+        return False
+    words = claim.paragraph.between(claim.z, last) + claim.paragraph.tail(last)
+    return len(_AT_ONCE.findall(words)) >= 1 and _ONE_EACH.search(words) is None
+
+
 def _other_factors(claim: _Claim) -> bool:
     """A product with a factor that the rule did not see: another count, both ways, or two spans of time."""
     if not claim.expected:
@@ -295,7 +333,8 @@ def _is_another(claim: _Claim) -> bool:
 
 
 _EXCUSES = {
-    "repeated": (_is_another,), "average": (_mean_without,), "range": (_outside_range,), "sum": (_gap_left_out, _bound),
+    "repeated": (_is_another,), "average": (_mean_without,), "range": (_outside_range,),
+    "sum": (_gap_left_out, _bound, _base_of_shares, _at_once),
     "product": (_other_factors, _special_price), "difference": (_swing, _bound, _part_of_sum),
     "percent": (_swing, _part_of_sum),
 }  # fmt: skip

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.counts.enumerations import enumerations, listed_members
 from numerate.apps.consistency.counts.listed_codes import listed_codes, numbered_points
+from numerate.apps.consistency.counts.measured_lists import measured_lists
 from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.sentences.traits import stems
 from numerate.apps.findings import Finding
@@ -52,7 +53,8 @@ _LOOSE_LEAD = regex(
     re.IGNORECASE,
 )
 _OPEN = regex(
-    r"\b(?:includ\w*|such as|among|e\.g|for example|etc|others|or|respectively|as well as|both|notably|especially)\b",
+    r"\b(?:includ\w*|such as|among|e\.g|for example|etc|others|or|respectively|as well as|both|notably|especially|plus"
+    r"|with (?:its|their|his|her|the))\b",
     re.IGNORECASE,
 )
 _ANOTHER = regex(r"\bfollowing\b|\b(?:one|two|three|four|five|six|seven|\d+) of\b|(?<!\bthi)(?<!\bwa)(?<!\bha)(?<!s)s$")
@@ -118,6 +120,7 @@ def announced_lists(document: Document, sentences: Sequence[Sentence]) -> Iterat
             yield from _inline(part, start, sentence.words)
         if is_counted and has_and and ("," in part or " minute" in part):
             yield from _told(listed_codes(part), start)
+            yield from _told(measured_lists(part), start)
             yield from _told(listed_members(part), start)
 
 
@@ -225,6 +228,10 @@ def _items_behind(lines: Iterable[str]) -> int:
 
 _PLAIN_ITEMS = frozenset(["ingredients", "kinds", "things", "symptoms", "items", "types", "tools", "forms", "courses"])
 """What a list of things in small letters has, quantities among them."""
+_AND_MORE = regex(r",? (?:with|plus|as well as|including|besides|together with|alongside)\b")
+"""Behind a list that goes on in other words."""
+_GOES_ON = regex(r" [a-z ]{2,30},? and ")
+"""Behind what looks like the last item: `light and air, water, and good soil`."""
 _AND_SO_MANY = regex(r"\b(?:an?|one|two|three|four|five|six|\d+) [a-z]+ and $", re.IGNORECASE)
 
 
@@ -256,6 +263,8 @@ def _inline(part: str, offset: int, words: int) -> Iterator[Finding]:
             continue
         if (
             _ANOTHER.search(match["gap"])
+            or _AND_MORE.match(part, match.end("items"))
+            or (is_plain and match["end"] == "," and _GOES_ON.match(part, match.end()))
             or " and a" in match["gap"]
             or (match["mark"] == " (" and (len(match["gap"]) > 30 or "," in match["gap"]))
         ):

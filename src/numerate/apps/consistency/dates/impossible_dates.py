@@ -18,6 +18,7 @@ from numerate.apps.consistency.dates.calendar_words import (
     read_date,
 )
 from numerate.apps.consistency.dates.date_claims import date_claims
+from numerate.apps.consistency.dates.table_weekdays import table_weekdays
 from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.sentences.traits import TIMES, VALUES, cues
 from numerate.apps.findings import Finding
@@ -146,7 +147,8 @@ class ImpossibleDate(Rule):
         yield from date_claims(document.flat, sentences)
 
     def table(self, document: Document, table: Any) -> Iterable[Finding]:
-        """Looks at columns in which most cells are dates or times that exist."""
+        """Looks at columns in which most cells are dates or times that exist, and at weekdays beside them."""
+        yield from table_weekdays(document)
         for index, cells in table.text_columns():
             wrong = [(row, impossible_cell(cell)) for row, cell in cells if impossible_cell(cell)]
             if not wrong or len(wrong) > max(1, len(cells) // 10):

@@ -20,6 +20,7 @@ from numerate.apps.consistency.differences.margins import margins
 from numerate.apps.consistency.differences.paragraph_gaps import paragraph_gaps
 from numerate.apps.consistency.differences.race_times import race_times
 from numerate.apps.consistency.differences.spans import Span, ages_of, spans_of
+from numerate.apps.consistency.differences.thing_ages import thing_ages
 from numerate.apps.consistency.percents.changes import change_findings
 from numerate.apps.consistency.percents.closed_changes import closed_ages, closed_margin, closed_way
 from numerate.apps.consistency.sentences.patterns import regex
@@ -113,6 +114,7 @@ class Differences(Rule):
         yield from lives(document.text, sentences)
         yield from margins(document.text, sentences)
         yield from race_times(document.text, sentences)
+        yield from thing_ages(document.text, sentences)
 
     def paragraph(self, paragraph: Paragraph) -> Iterable[Finding]:
         """Looks for differences and durations whose two values stand anywhere near them."""

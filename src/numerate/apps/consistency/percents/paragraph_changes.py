@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["paragraph_changes"]
 
 _UP = (
-    r"rose|risen|ris(?:e|es|ing)|grew|grown|grow(?:s|th|ing)?|up|increas\w+|gain\w*|climb\w*|jump\w*"
+    r"rose|risen|ris(?:e|es|ing)|grew|grown|grow(?:s|th|ing)?|(?<!made )(?<!make )(?<!makes )(?<!making )up"
+    r"|increas\w+|gain\w*|climb\w*|jump\w*"
     r"|surg\w+|dearer|soar\w*|expand\w*|add(?:ed|ing)?|improv\w+|hike\w*|leap\w*"
 )
 _DOWN = (

@@ -71,6 +71,10 @@ _FRACTION_WORDS = tuple(f"{part}{end} of" for part in _PARTS for end in ("", "s"
 _PART_CUES = stems(" ".join(_PARTS))
 _ONE_IN = regex(r" (?:in|out of)(?: every)? [a-z]+ of ")
 _OF_THESE = regex(r"(?:of|among) (?:these|them|those)(?: [a-z'’-]+)?,? ")
+_HELD = regex(r"[a-z' -]{0,24}\(|(?: [a-z'-]+){0,4}, (?:or|i\.e\.|that is)(?:,? (?:about|just|only|some))? ")
+"""Between a count and its share: `350 respondents (28 %)`, `475, or 38 %`."""
+_OF_SOME = regex(r"\b(?:of|among|amongst|within) (?:the|these|those|them|all|our|its|her|his|whom|which)\b|\bhere\b")
+_IN_ONE = regex(r"(?:in|at|for|on|within) (?!(?:total|all|fact|short|addition)\b)[^,]{2,40}, $")
 _GROUP = regex(r"\b(?:most|many|some|several|half|majority|third|quarter|few|rest|others?|excluded?|excluding)\b")
 
 
@@ -154,6 +158,14 @@ def _counted(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding
         lead, tail = paragraph.lead(p), paragraph.tail(p)
         slack = p.half + 1e-9
         numbers = [(n, whole) for n in counts for whole in counts if n.value < whole.value]
+        # What another share stands beside has its own.
+        own = [n for n in counts if n.end <= p.start and re.fullmatch(r"[a-z' -]{0,24}\(", paragraph.between(n, p))]
+        others = [each for each in percents if each is not p and each.value == p.value] if own else []
+        held_by = {
+            id(n) for each in others for n in counts
+            if n.end <= each.start and _HELD.fullmatch(paragraph.between(n, each))
+        }  # fmt: skip
+        numbers = [(n, whole) for n, whole in numbers if id(n) not in held_by]
         if any(abs(n.value / whole.value - p.value) <= slack for n, whole in numbers):
             continue
         if any(
@@ -163,7 +175,7 @@ def _counted(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding
             continue
         if _OTHER_SHARE.search(lead) or _OTHER_SHARE.search(tail[:24]):
             continue
-        held = [n for n in counts if n.end <= p.start and re.fullmatch(r"[a-z' -]{0,24}\(", paragraph.between(n, p))]
+        held = own
         best: tuple[float, float, Quantity, Quantity] | None = None
         for n, whole in pairs:
             if abs(paragraph.place(n) - paragraph.place(p)) > 1 or held:
@@ -205,17 +217,22 @@ def _counted(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding
                 # Whatever `these` are: none of the numbers before has this share.
                 real = n.value / largest.value
                 best = max(best or (0.0,), (8.0, real, n, largest), key=lambda each: each[0])  # type: ignore[assignment]
-            for whole in named[-2:]:
-                siblings = sum(
-                    1
+            last = [each for each in named[:-2] if each is largest]  # the whole of all, behind which parts were told
+            for whole in (*last, *named[-2:]):
+                alike = [
+                    m
                     for other in percents
                     for m in counts
                     if other is not p
                     and m is not n
                     and m.end <= other.start
-                    and re.fullmatch(r"[a-z' -]{0,24}\(", paragraph.between(m, other))
+                    and _HELD.fullmatch(paragraph.between(m, other))
                     and abs(m.value / whole.value - other.value) <= other.half + 1e-9
-                )
+                ]
+                siblings = len(alike)
+                near = any(paragraph.place(each) == paragraph.place(n) for each in (*alike, whole))
+                if _IN_ONE.fullmatch(paragraph.upto(n)) or (_OF_SOME.search(paragraph.upto(n)) and not near):
+                    siblings = 0  # `In year ten, 40 pupils (32 %)`, `Among the commuters, 90 (27 %)`
                 bits = 6.0 * siblings + (2.0 if whole.before.lower().endswith(("of the ", "of ", "among ")) else 1.0)
                 bits += slip_bits(_hundredfold(p), 100 * n.value / whole.value)
                 best = max(best or (0.0,), (bits, n.value / whole.value, n, whole), key=lambda each: each[0])  # type: ignore[assignment]

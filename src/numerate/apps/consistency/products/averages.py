@@ -15,6 +15,7 @@ from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.sentences.slots import COUNT, MONEY, NO_NUMBER, UNIT, VALUE, YEAR, one, slot
 from numerate.apps.consistency.sentences.traits import VALUES
 from numerate.apps.consistency.sums.stated_results import stated_mean
+from numerate.apps.consistency.tables.counted_rows import MOST_TABLES, CountedRows, counted_rows, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from numerate.apps.consistency.sentences.quantities import Quantity
     from numerate.apps.consistency.sentences.sentences import Sentence
     from numerate.apps.consistency.sentences.tally import Tally
+    from numerate.apps.consistency.tables.table_numbers import NumberTable
     from numerate.apps.documents import Document
     from numerate.apps.findings import Finding
 
@@ -181,6 +183,9 @@ class ListCounts(Rule):
     help = "A list has more or fewer items than the number before it says."
     needs = (VALUES[1],)
 
+    def __init__(self) -> None:
+        self._tables: dict[str, list[CountedRows]] = {}
+
     def wants(self, tally: Tally, text: str) -> bool:
         """A count and a list."""
         return (
@@ -240,6 +245,18 @@ class ListCounts(Rule):
             if len(items) > 1 and _OXFORD.search(match["items"]):
                 counts.add(len(items))
             yield from _counted(sentence, match, counts)
+
+    def table(self, document: Document, table: NumberTable) -> Iterable[Finding]:
+        """Remembers what a table lists; the text of a file follows its tables."""
+        found = rows_of(document, table) if document.source else None
+        if found is not None and len(known := self._tables.setdefault(document.source, [])) < MOST_TABLES:
+            known.append(found)
+        return ()
+
+    def paragraph(self, paragraph: Paragraph) -> Iterable[Finding]:
+        """Compares the number before a table with its rows."""
+        tables = self._tables.get(paragraph.source) if self._tables else None
+        return counted_rows(paragraph, tables) if tables else ()
 
     def whole(self, document: Document, sentences: Sequence[Sentence]) -> Iterable[Finding]:
         """Looks at bullets and numbered lines behind a colon, and at lists of names."""

@@ -33,7 +33,8 @@ _MEAN_BEHIND = regex(
 _OTHER = regex(
     r"\b(?:than|national|annual|weighted|career|league|record|below|above|previous\w*|long-term|usual"
     r"|since|class|group|team|overall|course|whole|field|industry|age|usually|we get|typical|normal|last"
-    r"|county|world|state|sd|deviation)\b"
+    r"|county|world|state|sd|deviation|season|against|versus|vs|compared"
+    r"|for (?:january|february|march|april|may|june|july|august|september|october|november|december))\b"
 )
 _AMONG = regex(
     r"\b(?:in|from|over|on|of|across|out of|for|among|off|per)(?: the| his| her| their| its| only| just| all)? $"

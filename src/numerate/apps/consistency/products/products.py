@@ -6,7 +6,9 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, plain, rules
+from numerate.apps.consistency.products.counted_doses import counted_doses
 from numerate.apps.consistency.products.counted_products import counted_products
+from numerate.apps.consistency.products.each_gets import each_gets
 from numerate.apps.consistency.products.near_products import near_products
 from numerate.apps.consistency.products.paragraph_rates import paragraph_rates
 from numerate.apps.consistency.products.sized_products import found, sized
@@ -135,7 +137,8 @@ class Products(Rule):
             return
         yield from closed_product(sentence)
         yield from unit_products(sentence)
-        yield from counted_products(sentence)
+        yield from list(counted_products(sentence)) or each_gets(sentence)
+        yield from counted_doses(sentence)
         if MONEY in skeleton:
             for match in _EACH.finditer(skeleton):
                 yield from _priced(sentence, match)

@@ -11,8 +11,10 @@ from numerate.apps.consistency.sentences.slots import COUNT, NO_NUMBER, UNIT, sl
 from numerate.apps.consistency.sentences.traits import VALUES
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterable, Iterator
 
+    from numerate.apps.consistency.sentences.quantities import Quantity
     from numerate.apps.consistency.sentences.sentences import Sentence
     from numerate.apps.consistency.sentences.tally import Tally
     from numerate.apps.findings import Finding
@@ -57,6 +59,7 @@ class Ratios(Rule):
             yield finding_at("ratio", d, message, meant=c.value / given, others=[a, b, c], probability=0.9)
             return
         yield from _closed_ratio(sentence)
+        yield from _odds(sentence)
 
 
 _TWO_SIDES = regex("[\ue100-\uf8ff] ?(?::|to|-to-) ?[\ue000-\ue009]")
@@ -65,10 +68,53 @@ _RATIO_OF = regex(
     rf"\b(?:ratio|proportions?|relation|mix(?:ed)?|blend(?:ed)?|dilut\w+)\b(?:[^.;\ue000-\uf8ff]"
     rf"|\.(?=\w)){{0,40}}?{slot('a', COUNT)}"
     rf"(?: ?: ?| to |-to-){slot('b', COUNT)}"
+    rf"|\boutnumber\w*\b[^.;:\ue000-\uf8ff]{{0,60}}? by {slot('a3', COUNT)}(?: ?: ?| to |-to-){slot('b3', COUNT)}"
     rf"|{slot('a2', COUNT)}(?: ?: ?| to |-to-){slot('b2', COUNT)} (?:[a-z]+[ -])?(?:[a-z]+ )?(?:ratio|proportion"
     rf"|mix(?:ture)?|split)\b"
 )
+_OF_SOME = regex(r"; |\b(?:of|among|amongst|out of) (?:the|these|those|its|our)\b|\b(?:but|while|whereas|although)\b")
 _NOT_RATIO = regex(r"\b(?:than|respectively|from|increase\w*|rose|fell|previous\w*|national|average|odds|bets?)\b")
+
+
+_ODDS = regex(rf"\b(?:at|of|to) {slot('a', COUNT)} ?(?:to|-to-|/|:|-) ?{slot('b', COUNT)}")
+_STAKE = regex(r"^[ -](?:[a-z]+ )?(?:stake|bet|wager|punt|flutter)\b")
+_STAKED = regex(r"\b(?:stake of|bet of|wager of|bet|staked?|staking|wagered|put|risked) $")
+_PROFIT_BEHIND = regex(r"^ (?:in |of |as (?:a )?)?(?:net |clear |pure )?(?:profit|winnings)\b")
+_PROFIT_BEFORE = regex(r"\b(?:profit|winnings)(?: of| is| was| came to|:)? $")
+_EACH_WAY = regex(
+    r"\beach[- ]way\b|\btax\b|\bcommission\b|\bstake (?:back|included|returned)\b|\bwith (?:the|his|her) stake\b"
+)
+
+
+def _odds(sentence: Sentence) -> Iterator[Finding]:
+    """`At 4 to 1, ... $80 in profit on a $20 stake`: the stake times the odds."""
+    skeleton = sentence.skeleton
+    money = [each for each in sentence.values if each.group == "money"]
+    match = _ODDS.search(skeleton) if len(money) == 2 and len(sentence.values) == 4 else None
+    if match is None or _EACH_WAY.search(skeleton):
+        return
+    a, b = sentence.slots(match, "ab")
+    stakes = [each for each in money if _is_told(sentence, each, _STAKED, _STAKE)]
+    profits = [each for each in money if _is_told(sentence, each, _PROFIT_BEFORE, _PROFIT_BEHIND)]
+    if len(stakes) != 1 or len(profits) != 1 or stakes[0] is profits[0] or min(a.value, b.value) <= 0:
+        return
+    stake, profit = stakes[0], profits[0]
+    real = stake.value * a.value / b.value
+    if (
+        stake.hedge
+        or profit.hedge
+        or stake.unit != profit.unit
+        or abs(profit.value - real) <= profit.half + 0.01 * real
+    ):
+        return
+    message = f"At {a.text} to {b.text}, {stake.text} win {plain(real)}, not {profit.text}."
+    yield finding_at("ratio", profit, message, meant=real, others=[a, b, stake], probability=0.88)
+
+
+def _is_told(sentence: Sentence, each: Quantity, before: re.Pattern[str], behind: re.Pattern[str]) -> bool:
+    """Whether words before or behind an amount say what it is."""
+    words = sentence.beside(each)
+    return before.search(words[0]) is not None or behind.match(words[1]) is not None
 
 
 def _closed_ratio(sentence: Sentence) -> Iterator[Finding]:
@@ -77,8 +123,10 @@ def _closed_ratio(sentence: Sentence) -> Iterator[Finding]:
     match = _RATIO_OF.search(skeleton)
     if match is None or _NOT_RATIO.search(skeleton):
         return
-    mark = "" if match["a"] else "2"
+    mark = "" if match["a"] else "2" if match["a2"] else "3"
     a, b = sentence.get(match, f"a{mark}"), sentence.get(match, f"b{mark}")
+    if mark == "3" and _OF_SOME.search(skeleton):
+        return  # `outnumber men by 2 to 1 in the choir; of the 12 soloists ...`
     others = [each for each in sentence.quantities if each not in (a, b) and each.group not in TIMES]
     if len(others) == 3:
         # The whole may stand beside its parts.

@@ -48,6 +48,7 @@ from numerate.apps.consistency.ranges.range_patterns import (
     TWO_THINGS,
     YEARS,
 )
+from numerate.apps.consistency.ranges.table_ranges import table_ranges
 from numerate.apps.consistency.sentences.slots import DATED, MONEY, UNIT, YEAR
 from numerate.apps.consistency.sentences.traits import TIMES, VALUES, stems
 from numerate.apps.consistency.wrong import wrong_order
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     from numerate.apps.consistency.sentences.quantities import Quantity
     from numerate.apps.consistency.sentences.sentences import Sentence
     from numerate.apps.consistency.sentences.tally import Tally
+    from numerate.apps.consistency.tables.table_numbers import NumberTable
     from numerate.apps.documents import Document
     from numerate.apps.findings import Finding
 
@@ -208,6 +210,10 @@ class Ranges(Rule):
     def paragraph(self, paragraph: Paragraph) -> Iterable[Finding]:
         """Looks at limits, extremes and ranges with their values in the same or the next sentence."""
         return paragraph_ranges(paragraph)
+
+    def table(self, document: Document, table: NumberTable) -> Iterable[Finding]:
+        """Compares a column with the range that the text above its table sets."""
+        return table_ranges(document, table)
 
     def _order(self, sentence: Sentence, match: re.Match[str], least: float = 1.0) -> Iterable[Finding]:
         a, b = sentence.slots(match, "ab")

@@ -68,10 +68,15 @@ _ALL_NUMBER = regex(r"\b(?:all|each of|every one of) (?:[a-z'’]+ ){0,2}\d\d")
 _ANY_OF = regex(rf"(?P<lead>[a-z]*['’]?[a-z]* ?){_C} (?P<noun>[a-z]{{3,}}s|people|men|women|children)\b")
 _GROWN = regex(
     r"\b(?:another|more|others?|add\w*|new|further|additional|later|since|sold|clos\w+|bought|left|join\w*|open\w*"
-    r"|exten\w+|lost|gain\w*|then|by the time|gr[eo]w\w*|rose|fell|today|next|second|sister|plan\w*|will|would|old"
+    r"|exten\w+|lost|gain\w*|then|by the time|gr[eo]w\w*|rose|fell|today|next|second|sister|plan\w*|would|old"
+    r"|will (?:(?:then|soon|also|later) )?(?:have|open|get|build|host|hold|rise|reach|be (?:added|built|joined"
+    r"|opened|more|\d))"
     r"|former\w*|previous\w*|originally|first|in all|total|while|whereas|both|between"
-    r"|by|until|after|before|(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|june|july|august"
-    r"|september|october|november|december)\b"
+    r"|by|until|after|before)\b"
+)
+_DAYS = regex(
+    r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|june|july|august|september|october"
+    r"|november|december)\b"
 )
 _ELSEWHERE = regex(
     r" (?:in|of|at|from|on|to) (?:(?:the )?[A-Z]|the|an?|its|his|her|our|their)\b"
@@ -116,8 +121,18 @@ def _all_of(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
             continue
         if _GROWN.search(text[a.start : b.start].lower()) or b.start - a.start > 400:
             continue
+        if not _same_days(text, a, b):
+            continue
         if not _ELSEWHERE.match(text, b.end + 1 + len(noun)):
             yield told_differently(a, b, 0.86)
+
+
+def _same_days(text: str, a: Quantity, b: Quantity) -> bool:
+    """Whether no day or month is told with the second number that was not told with the first."""
+    end, stop = (max(text.find(". ", each.end), each.end) for each in (a, b))
+    begin = max(text.rfind(". ", 0, a.start), 0)
+    stop = len(text) if stop == b.end else stop
+    return set(_DAYS.findall(text[end:stop].lower())) <= set(_DAYS.findall(text[begin:end].lower()))
 
 
 @whole_gate(stems(" ".join(_STATES)), VALUES[2])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, rules
+from numerate.apps.consistency.repeats.attributes_again import attributes_again
 from numerate.apps.consistency.repeats.named_again import named_again
 from numerate.apps.consistency.repeats.told_again import told_again, told_scores
 from numerate.apps.consistency.repeats.told_twice import told_twice
@@ -30,5 +31,6 @@ class Repeats(Rule):
         """Compares numbers of the same digits whose neighbouring words are the same."""
         yield from told_twice(document.text, sentences)
         yield from named_again(document.text, sentences)
+        yield from attributes_again(document.text, sentences)
         yield from told_again(sentences)
         yield from told_scores(sentences)

@@ -11,7 +11,7 @@ import math
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from numerate.apps.consistency.repeats.told_words import APART, STOP
+from numerate.apps.consistency.repeats.told_words import ALL_OF_IT, APART, STOP
 from numerate.apps.consistency.sentences.patterns import regex
 
 if TYPE_CHECKING:
@@ -114,9 +114,22 @@ _FOR = regex(r" for (?:the |an? |its |their )?([a-z]{3,})")
 _BEGIN = regex(r"(?:the|an?|this) ([a-z-]{3,})(?: ([a-z-]{3,}))?(?= |,)")
 _BESIDE = regex(r"\bthe ([a-z-]{3,}),? [$€£]?$")
 _AGED = regex(r"\b(?:who|he|she|[a-z]+,) (?:was|is|who was|who is|then) $|\baged $")
-_SOME = regex(r" [a-z]+ (?:([a-z]+)ing|without|that|which|over|under|aged|for) (?!this |that |the same )")
+_SOME = regex(
+    r" [a-z]+ (?:([a-z]+)ing|without|that|which|over|under|aged|for|who (?=finish|complet|remain|stay"
+    r"|surviv|answer|repli|return|continu|left)\w+)[ ,](?!this |that |the same )"
+)
 """Behind a noun: these are some of those told before."""
 _DETERMINED = regex(r"\b(?:the|this|these|those|its|his|her|their|our|your) [$€£]?$")
+
+
+_OWN_PART = regex(r"^(?:its|his|her|their) (?P<name>[a-z-]+(?: [a-z-]+)?), ")
+_NOW = regex(r",? (?:it|he|she|they) (?:is|are|has|have) now\b")
+_SMALLER = regex(r"\b(?:new|small\w*|young\w*|other|second|latest|unit|division|branch|subsidiary|segment)\b")
+_WITH_A = regex(r"\b(?:with|at|having) (?:an? )?[a-z-]+ of [$€£]?$")
+_ITS_SUBJECT = regex(r",? the (?:[a-z-]+ )?(?P<name>[a-z-]{3,}) (?:is|was|has|had|are|were|serves?|stays?|remains?)\b")
+_SUMMARY = regex(
+    r"^(?:in short|to sum up|in sum|in summary|summing up|in all|all in all|overall|in total|to conclude)\b"
+)
 
 
 class Told(NamedTuple):
@@ -178,6 +191,8 @@ def are_same(first: Told, again: Told, others: int) -> bool:
 
 def _bits(first: Told, again: Told) -> float:
     a, b = first.quantity, again.quantity
+    if _is_summed_up(first, again):
+        return 2 * NEEDED
     if a.hedge or (b.hedge and not _DETERMINED.search(again.before)) or _is_set_apart(first, again):
         return 0.0
     size = max(map(_size, (a, b)))
@@ -200,6 +215,17 @@ def _bits(first: Told, again: Told) -> float:
     bits = slip + 2.0 if not is_bare or again.near & first.near else slip
     bits += 2.0 if again.near & first.near else 1.0 if near else 0.0
     return bits + min(6.0, 2.0 * shared) + (2.0 if is_back else 0.0)
+
+
+def _is_summed_up(first: Told, again: Told) -> bool:
+    """`Revenue of $1.5 billion ... In short, with revenue of $1.5 million`: another scale of one noun in a summary."""
+    a, b = first.quantity, again.quantity
+    if _mantissa(a) != _mantissa(b) or _size(a) < 2 or a.value in (10 * b.value, b.value / 10) or a.hedge or b.hedge:
+        return False
+    nouns = [_NOUN_OF.search(each.before) for each in (first, again)]
+    if not _SUMMARY.match(again.before) or not (nouns[0] and nouns[1] and nouns[0]["name"] == nouns[1]["name"]):
+        return False
+    return not is_contrasted(first) and not is_contrasted(again) and _SMALLER.search(again.behind) is None
 
 
 def _size(quantity: Quantity) -> int:
@@ -258,7 +284,13 @@ def is_contrasted(each: Told) -> bool:
     """Whether a word beside a quantity sets it apart."""
     before, behind = (_RANKED.sub("", part) for part in (each.before[-40:], each.behind[:24]))
     return any(
-        (_SET_APART.search(before), _APART_BEFORE.search(before), _SET_APART.search(behind), _FROM.match(behind))
+        (
+            _SET_APART.search(before),
+            _APART_BEFORE.search(before),
+            _SET_APART.search(behind),
+            _FROM.match(behind),
+            _NOW.match(behind),
+        )
     )
 
 
@@ -275,6 +307,15 @@ def _is_back(again: Told) -> bool:
 
 def _is_another_thing(first: Told, again: Told) -> bool:
     """Whether the later value belongs to a thing that the earlier words do not name: `the spire, 57 m tall`."""
+    whole = ALL_OF_IT.match(again.behind) if again.before.endswith(("all ", "the ")) else None
+    part = _OWN_PART.match(again.before)
+    for name in (whole["whole"] if whole else "", part["name"] if part else ""):
+        new = _stems(name)
+        if new and not any(each in first.words or each in _ATTRIBUTES or each in first.context for each in new):
+            return True  # `12 rooms for you. All 21 rooms of the hotel`, `Its viewing platform, at a height of`
+    thing = _ITS_SUBJECT.match(again.behind) if _WITH_A.search(again.before) else None
+    if thing is not None and thing["name"] not in first.context and "est " not in again.behind:
+        return True  # `With a capacity of 120 the annex is used for lectures`
     follows, subject = _NOUN.match(again.behind), _NOUN_OF.search(again.before) or _SUBJECT.search(again.before)
     begin = _BEGIN.match(again.before)
     if begin is not None and not _is_back(again) and not (first.words & again.words) - _LIGHT:

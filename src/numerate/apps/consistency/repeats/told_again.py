@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at
-from numerate.apps.consistency.repeats.told_words import APART, STOP
+from numerate.apps.consistency.repeats.told_words import ALL_OF_IT, APART, STOP
 from numerate.apps.consistency.sentences.paragraphs import is_explained
 from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.slips import rounded_slip_bits
@@ -41,7 +41,10 @@ _OTHER = regex(
     r"|alone|includ\w*|between|from|group|arm|control|placebo|against|respectively|while|whereas|minus|plus|after"
     r"|planned|expected|forecast|budget\w*|estimate\w*|target\w*|maximum|minimum|least|most|remain\w*|top)\b"
 )
-_SOME = regex(r" [a-z]+ (?:[a-z]+ing|with|without|that|which|over|under|aged) ")
+_SOME = regex(
+    r" [a-z]+ (?:[a-z]+ing|with|without|that|which|over|under|aged|who (?=finish"
+    r"|complet|remain|stay|surviv|answer|repli|return|continu|left)\w+)[ ,]"
+)
 """Behind a noun: these are some of those told before."""
 _PART = regex(r"\b(?:of (?:them|these|those|whom|which)|out of|among|half of|percent of|per cent of|% of)\b")
 _WORD = regex(r"[a-zà-ÿ]{4,}")
@@ -117,7 +120,7 @@ def _compared(told: _Told, earlier: list[_Told]) -> Iterator[Finding]:
     lead = re.split(r"[,;:]|\b(?:most|some|all|many|each|one) of\b", told.before[-34:])[-1]
     if _OTHER.search(lead) or _OTHER.match(_UNIT_WORD.sub("", told.behind[:24]).lstrip(" -,")) or _PART.search(lead):
         return
-    if re.search(r"\b(?:beside|next to|behind|opposite|other|second|third|neighbou?ring)\b", told.behind[:40]):
+    if re.search(r"\b(?:beside|next to|behind|now|opposite|other|second|third|neighbou?ring)\b", told.behind[:40]):
         return
     if b.group == "plain" and _SOME.match(told.behind):
         return
@@ -146,6 +149,9 @@ def _bits(first: _Told, told: _Told) -> float:
         return 0.0
     if first.names - told.names and told.names - first.names:
         return 0.0
+    whole = ALL_OF_IT.match(told.behind) if told.before.endswith(("all ", "the ")) else None
+    if whole is not None and not _stems(whole["whole"]) & first.stems:
+        return 0.0  # `12 rooms for you. All 21 rooms of the hotel`
     parts = [set(APART.findall(each.before + each.behind)) for each in (first, told)]
     if parts[0] and parts[1] and not parts[0] & parts[1]:
         return 0.0

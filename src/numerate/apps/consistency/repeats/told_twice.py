@@ -38,6 +38,12 @@ _BEGUN_CUES = stems("found complet open establish built_ born_ birth_ inaugurat 
 MOST_MINUTES, LEAST_DAYS = 1_500, 365_000
 """Values of times of the day and of dates."""
 _NO_VALUES = frozenset(("year", "date", "ordinal"))
+_ANOTHER = regex(
+    r"\b(?:Another|A (?:second|new|smaller|larger|bigger|older|newer|neighbou?ring|sister)|The (?:second|new"
+    r"|other)) [a-z]+"
+    r" (?:is|was|lies|stands|stood|has|had|opened|followed|exists)\b"
+)
+"""A sentence that introduces another thing of the kind."""
 WINDOW = 12
 
 
@@ -63,6 +69,8 @@ def told_twice(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
             if i == j or j - i > WINDOW or a.value == b.value or not is_slip(a.value, b.value):
                 continue
             if a.group == b.group and a.unit == b.unit and not _side_by_side(sentences, a, b):
+                if _ANOTHER.search(text, a.end, sentences[j].offset):
+                    continue  # `A second tank stands beside it.`
                 one, other = told(sentences[i], i, a), told(sentences[j], j, b)
                 if are_same(one, other, _values_near(sentences, i, j, a)):
                     yield told_differently(a, b, 0.86)

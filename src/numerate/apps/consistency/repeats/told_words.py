@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from numerate.apps.consistency.sentences.patterns import regex
 
-__all__ = ["APART", "CHANGED", "CONTRASTED", "MARKET", "STOP"]
+__all__ = ["ALL_OF_IT", "APART", "CHANGED", "CONTRASTED", "MARKET", "STOP"]
 
+ALL_OF_IT = regex(r" [a-z]+ of (?:the|our|its|their) (?P<whole>[a-z]+(?: [a-z]+)?)")
+"""Behind `the 21` or `all 21`, what they belong to: `all 21 rooms of the hotel`."""
 STOP = frozenset([
     "about", "above", "after", "again", "against", "along", "also", "although", "among", "around", "because",
     "been", "before", "being", "below", "between", "both", "came", "come", "cost", "costs", "could", "does", "down",

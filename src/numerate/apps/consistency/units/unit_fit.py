@@ -9,6 +9,7 @@ from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.sentences.slots import UNIT, slot
 from numerate.apps.consistency.sentences.traits import UNITS, cues, stems
 from numerate.apps.consistency.units.home_areas import home_areas
+from numerate.apps.consistency.units.unit_columns import unit_columns
 from numerate.apps.consistency.units.unit_nouns import unit_nouns
 from numerate.numerals.unit_factors import dimension_name
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from numerate.apps.consistency.sentences.sentences import Sentence
     from numerate.apps.consistency.sentences.tally import Tally
+    from numerate.apps.consistency.tables.table_numbers import NumberTable
     from numerate.apps.documents import Document
     from numerate.apps.findings import Finding
 
@@ -219,6 +221,10 @@ class UnitFit(Rule):
                 before = document.text[begin : sentence.offset].lower() if "eigh" in sentence.text else ""
                 yield from unit_nouns(sentence, before)
                 yield from home_areas(sentence)
+
+    def table(self, document: Document, table: NumberTable) -> Iterable[Finding]:
+        """Compares the units of the cells of a column with what it is named after."""
+        return unit_columns(document)
 
     def _compared(
         self, sentence: Sentence, match: re.Match[str], allowed: frozenset[str], what: str, slot_name: str = "q"

@@ -1,0 +1,60 @@
+"""Tables that the text above them contradicts, weekdays beside dates, and units that measure something else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from numerate.apps.check import check
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+STAGES = "| Stage | Distance |\n|---|---|\n| 1 | 14 km |\n| 2 | 17 km |\n| 3 | 11 km |\n| 4 | 19 km |\n"
+PIECES = "| Piece | Diameter (mm) |\n|---|---|\n| 1 | 7.98 |\n| 2 | 8.01 |\n| 3 | 8.40 |\n| 4 | 7.96 |\n"
+DAYS = (
+    "| Day | Date |\n|---|---|\n| Monday | 4 August |\n| Thursday | 7 August |\n| Monday | 11 August |\n"
+    "| Thursday | {} August |\n"
+)
+TANKS = "| Tank | {} |\n|---|---|\n| T1 | 1,450 kg |\n| T2 | 2,300 kg |\n| T3 | {} |\n| T4 | 3,900 kg |\n"
+
+
+def found(text: str, folder: Path) -> list[tuple[str, str]]:
+    path = folder / "report.md"
+    path.write_text(text, "utf-8")
+    return [(each.rule, each.written) for each in check(path, model=False)]
+
+
+@pytest.mark.parametrize(
+    ("text", "rule", "written"),
+    [
+        (f"Our walk has six stages:\n\n{STAGES}", "count", "six"),
+        (f"The following three legs are open:\n\n{STAGES.replace('| 1 ', '| Ash ').replace('| 2 ', '| Elm ')}", "", ""),
+        (f"The permitted diameter is 7.95 to 8.05 mm; all pieces passed.\n\n{PIECES}", "range", "8.40"),
+        (f"Ferries in August 2025:\n\n{DAYS.format(15)}", "date", "15 August"),
+        (f"Ferries in August:\n\n{DAYS.format(15)}", "date", "15 August"),
+        (TANKS.format("Empty weight", "3,100 °C"), "unit", "3,100 °C"),
+    ],
+)
+def test_what_the_text_and_the_other_rows_contradict(text: str, rule: str, written: str, tmp_path: Path) -> None:
+    assert found(text, tmp_path) == ([(rule, written)] if rule else [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Our walk has four stages:\n\n{STAGES}",
+        f"Of six stages, these are the first four stages:\n\n{STAGES}",
+        f"Our walk has six stages:\n\n{STAGES}\nTwo are not open yet.",
+        f"The permitted diameter is 7.95 to 8.05 mm; all pieces but one passed.\n\n{PIECES}",
+        f"The usual diameter is 7.95 to 8.05 mm.\n\n{PIECES}",
+        f"Ferries in August 2025:\n\n{DAYS.format(14)}",
+        f"Ferries in August 2024 and 2025:\n\n{DAYS.format(14)}",
+        TANKS.format("Setting", "3,100 °C"),
+        TANKS.format("Weight or range", "3,100 km"),
+        TANKS.format("Weight", "30 kN"),
+    ],
+)
+def test_what_the_text_does_not_contradict(text: str, tmp_path: Path) -> None:
+    assert found(text, tmp_path) == []

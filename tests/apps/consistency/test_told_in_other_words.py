@@ -1,0 +1,103 @@
+"""Lists with numbers, ages of things, doses, odds and attributes told again; and right texts that look like them."""
+
+from __future__ import annotations
+
+import pytest
+
+from numerate.apps.consistency.checker import ConsistencyChecker
+from numerate.apps.documents import Document
+
+
+def found(text: str) -> list[tuple[str, str]]:
+    return [(each.rule, each.written) for each in ConsistencyChecker().check(Document(kind="text", text=text))]
+
+
+@pytest.mark.parametrize(
+    ("text", "rule", "written", "right"),
+    [
+        # Lists whose items have a number.
+        ("He made {} films: Low Tide (1988), The Ferry (1991), Salt (1996) and Harbour "
+         "(2003).", "count", "six", "four"),
+        ("The estate has {} lakes: Long Water (12 ha), Mill Pond (3 ha) and the Basin (1 "
+         "ha).", "count", "four", "three"),
+        ("Cores were taken at {} depths (5, 10, 20, 40 and 80 cm).", "count", "four", "five"),
+        ("The rope is sold in {} diameters of 6, 8, 10 and 12 mm.", "count", "five", "four"),
+        # Ages of things.
+        ("The mill, built in 1848, was restored in 1993, when it was {} old.", "difference", "155 years", "145 years"),
+        ("The oak was planted in 1790. It fell in 1987, when the tree was {} old.", "", "", "197 years"),
+        ("The bell was cast in 1680. In 1944, when the bell was {} old, it "
+         "cracked.", "difference", "246 years", "264 years"),
+        # What each gets, and all together.
+        ("Each of the 2,300 employees gets €600, which costs the operator "
+         "{}.", "product", "€13.8 million", "€1.38 million"),
+        ("Every one of the 120 members pays £35, making {}.", "product", "£42,000", "£4,200"),
+        ("Cefalexin 250 mg three times daily for 7 days ({} capsules dispensed).", "product", "12", "21"),
+        ("Take 2 tablets three times a day for 5 days ({} tablets supplied).", "product", "25", "30"),
+        # Ratios and odds.
+        ("Women outnumber men by 3 to 2: the register lists 930 women and {} men.", "ratio", "3", "620"),
+        ("Odds were cut to 4 to 1, and backers got {} in profit on a $20 stake.", "ratio", "$200", "$80"),
+        # Shares like those of the same paragraph.
+        ("We asked 800 households. Some 360, or 45%, answered by post and 200 (25%) online. Only 24 households "
+         "({}) refused.",
+         "percent", "13%", "3%"),
+        # One quantity told again.
+        ("The lake has a greatest depth of 112 m. Two rivers feed it. With its maximum depth of {} it is the "
+         "deepest here.",
+         "repeated", "12 m", "112 m"),
+        ("Revenue of $1.5 billion was a record. In short, with revenue of {} for the year, we met our target.",
+         "repeated", "$1.5 million", "$1.5 billion"),
+        ("Your table for 11 guests is booked. Starters will be served at 20:00. We look forward to all {} guests "
+         "of your party.",
+         "repeated", "17", "11"),
+    ],
+)  # fmt: skip
+def test_wrong_and_right(text: str, rule: str, written: str, right: str) -> None:
+    assert not found(text.format(right))
+    if rule == "ratio" and "outnumber" in text:
+        assert found(text.format("260")) == [("ratio", written)]
+    elif rule:
+        assert found(text.format(written)) == [(rule, written)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # A mean of the list is told, and another one.
+        "With rounds of 68, 71, 69 and 70 she averaged 69.5, and over the season her average stands at 70.8.",
+        "The temperatures were 12, 15 and 18 °C; the mean for June is 11 °C.",
+        # A base of shares, parts that overlap, parts that are not all.
+        "It has 70% water, 2% salt and 1% yeast, relative to 1,000 g of flour: so 700 g of water, 20 g of salt "
+        "and 10 g of yeast.",
+        "Of 200 guests, 120 had soup, 90 had salad and 60 had dessert.",
+        "In 2022 the firm had 310 staff: 120 women, 95 part-time workers and 40 trainees among them.",
+        "The fund has £2.4 million: £1.1 million in shares, £0.9 million in bonds, and cash.",
+        # Lists that go on, or whose items are several.
+        "Four rivers meet here: the Ill and the Aar, with their tributaries Lys (12 km) and Orb (9 km).",
+        "Four countries bid: Chile and Peru jointly (2 bids), Spain (1) and Italy (3).",
+        "Five houses stand here: three on Mill Lane (built 1901), one on High Street (1920) and one on the quay "
+        "(1933).",
+        "Three things matter: light and air, water, and good soil in spring.",
+        # Things that only look like those told before.
+        "We have booked 12 rooms for you. All 21 rooms of the hotel have a balcony.",
+        "The tower is 186 m high. Its viewing platform, at a height of 168 m, is open daily.",
+        "The tower has a height of 168 m. The mast was added later. With its height of 186 m it is now the tallest.",
+        "The hall has a capacity of 1,200. The new annex was opened in May. With a capacity of 120 the annex is "
+        "for lectures.",
+        "The tank has a volume of 450 L. A second tank stands beside it. With a volume of 45 L it serves as a reserve.",
+        "Group revenue was $2.4 billion. In short, with revenue of $2.4 million the new unit is still small.",
+        "The trial enrolled 362 patients. Of the 326 patients who finished, 41 relapsed.",
+        "The hotel booked 24 guests on Monday. It rained. All 42 guests stayed in on Tuesday.",
+        # Other ages, prices, packs, odds and shares.
+        "The bell, cast in 1702, was hung in 1921. In 1987, when the bell was 66 years in its tower and 285 "
+        "years old, it broke.",
+        "The school was founded in 1888. In 1950, when the present hall was 10 years old, it burned down.",
+        "All 40 members pay £30, and the club spends £900 on the hall.",
+        "Amoxicillin 500 mg three times daily for 7 days (42 capsules dispensed).",
+        "Backed at 8 to 1 each way, the horse came third and earned £6 in profit on a £10 stake.",
+        "Women outnumber men by 2 to 1 in the choir; of the 12 soloists 7 are women and 5 men.",
+        "The school has 800 pupils. In year ten, 40 pupils (32%) take Latin; overall 80, or 10%, do and 160 "
+        "(20%) take French.",
+    ],
+)  # fmt: skip
+def test_right_texts_that_look_wrong(text: str) -> None:
+    assert not found(text)
