@@ -33,12 +33,21 @@ def found(text: str) -> list[str]:
         ("She leaves two daughters and {} sons: Maria, Inge, Paul and Karl.", "two", "three"),
         ("The fare is €38 each{} the two of us paid €152.", " way, so for the round trip", ", so"),
         ("One chain is 132.6 mm, the other 127.1 mm; replace it when the difference is 6.5 mm{}.", " or more", ""),
+        ("Readings were 212, 208 and 241 HV; {}, the mean is 210 HV.", "discarding the third", "in short"),
+        ("The jobless rate rose by half{}, from 4.1% to 4.6%.", " a percentage point", ""),
+        ("Bearing 3 ran{} 94 °C.", " at", ""),
+        ("Our three largest customers had 21%, 14% and 9%; {} customer reached 65%.", "no other", "the other"),
+        ("The alloy contains 64.9% copper, 32.0% zinc and{} 3.0% lead.", "", " thus a"),
         ("Four vacancies:\n\n- Baker{}\n- Driver\n- Assistant\n", " (2 posts)", " (nights)"),
     ],
 )
 def test_words_that_excuse_a_number(text: str, right: str, wrong: str) -> None:
     assert found(text.format(right)) == []
     assert found(text.format(wrong)) != []
+
+
+def test_two_invoices_are_not_one_told_twice() -> None:
+    assert found("Invoice 2291 for €1,840 was paid on 6 May. Invoice 2219 for €1,480 is still open.") == []
 
 
 def test_a_number_outside_of_a_range_may_be_left_out() -> None:

@@ -35,7 +35,8 @@ _TRIMMED = regex(
     r"\b(?:highest|lowest|best|worst|top|bottom|extremes?|outliers?|largest|smallest|first|last)\b[^.;]{0,40}?"
     r"\b(?:dropped|discarded|removed|left out|excluded|ignored|omitted|disregarded|thrown out|set aside|not count\w*)\b"
     r"|\b(?:leaving out|discarding|dropping|ignoring|excluding|without|removing|omitting)\b[^.;]{0,30}?"
-    r"\b(?:highest|lowest|best|worst|extremes?|outliers?|largest|smallest|first|last)\b|\btrimmed\b|\bweighted\b"
+    r"\b(?:highest|lowest|best|worst|extremes?|outliers?|largest|smallest|first|second|third|fourth|fifth|sixth|last)\b"
+    r"|\btrimmed\b|\bweighted\b"
 )
 _BOTH_WAYS = regex(
     r"\b(?:each way|one[- ]way|round[- ]trip|there and back|both (?:ways|directions|sides)|return (?:trip|journey|fare"

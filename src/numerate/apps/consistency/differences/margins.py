@@ -94,6 +94,8 @@ _OPEN = regex(
     r"|share|minutes? (?:to go|left)|remaining)\b"
 )
 _IF = regex(r"\b(?:when|if|once|until|unless|should|must|may|might|would|could|can|whenever|where|allow\w*|need\w*)\b")
+_METAL = regex(r"[\ue000-\uf8ff] lead$")
+_ARTICLE = regex(r"\b(?:an?|the|his|her|its|their|our|this|that|[a-z]+['’]s?) (?:[a-z]+ ){0,2}$")
 _BETWEEN_TWO = regex(
     r"^(?:[^.]{0,45}?)(?:;|\bto\b|\bagainst\b|\bversus\b|\bvs\b|,|\band\b|\bwhile\b|\bwith\b|\bbut\b|\bfrom\b"
     r"|\bfor\b)"
@@ -140,6 +142,8 @@ def _margin(window: list[Sentence]) -> Iterator[Finding]:
         or _OPEN.search(words[: match.end() + 12])
     ):
         return
+    if _METAL.search(match[0]) and not _ARTICLE.search(words[: match.start()]):
+        return  # `32.0% zinc and 3.0% lead`
     if _IF.search(words[max(0, match.start() - 40) : match.start()]) or re.match(
         r" (?:[a-z]+ )?or (?:more|less)", words[match.end("d") :]
     ):

@@ -145,7 +145,8 @@ _FACTOR_BEFORE = regex(rf"{_FACTOR_WORD}(?P<far>[^;:()\ue000-\uf8ff]{{0,40}}?),?
 _FACTOR_AFTER = regex(rf"(?P<far>{_GAP}{{0,30}}?)(?:,| \(| –| -) ?(?:or |thus |i\.e\.,? |more or less )?{_FACTOR_WORD}")
 _HALF = regex(
     rf"\b(?P<w3>{_MOVED}) by (?P<hedge>more than |nearly |almost |about |roughly |over )?(?:an? "
-    r"|one )?(?P<part>half|quarter)(?P<far>[^;:()\ue000-\uf8ff]{0,40}?),? ?\(?$"
+    r"|one )?(?P<part>half|quarter)(?! of an? | an? |[ -](?:percentage[ -])?points?\b)"
+    r"(?P<far>[^;:()\ue000-\uf8ff]{0,40}?),? ?\(?$"
 )
 _BREAK = regex(
     r"\b(?:while|whereas|but|although|though|as|after|which|who|whose|when|because|despite|excluding|driven|including"

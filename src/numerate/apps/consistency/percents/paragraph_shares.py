@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["paragraph_shares"]
 
 _REST = regex(
-    r"\b(?:remaining|rest|(?<!and )(?<!all )(?<!some )others?|remainder|balance|leaving|leaves"
+    r"\b(?:remaining|rest|(?<!and )(?<!all )(?<!some )(?<!no )(?<!any )others?|remainder|balance|leaving|leaves"
     r"|which leaves)(?:,? [a-z'’-]+){0,4}[ ,:–—(]*$"
 )
 _SEVERAL = regex(

@@ -10,6 +10,7 @@ import itertools
 import re
 from typing import TYPE_CHECKING
 
+from numerate.apps.consistency.ranges.range_patterns import CODE
 from numerate.apps.consistency.repeats.same_things import are_same, is_contrasted, told
 from numerate.apps.consistency.repeats.told_doses import told_doses
 from numerate.apps.consistency.sentences.patterns import regex
@@ -140,6 +141,7 @@ def _keys(sentence: Sentence) -> Iterator[tuple[tuple[str, str], Quantity]]:
             or (quantity.group == "year" and not _BEGUN.search(quantity.before))
             or (quantity.value < 10 and quantity.group == "plain" and quantity.value == int(quantity.value))
             or quantity.value <= 0
+            or (quantity.group == "plain" and CODE.search(quantity.before))  # another invoice, not the same one
         ):
             continue
         digits = sorted_digits(quantity.value)

@@ -195,8 +195,8 @@ ROWS = (
         rf"|consumes?) {HEDGE}{_Q}",
         "voltage mass length area temperature", "a power"),
     _row("cover|ran |walk|cycl|swam|rode|row",
-        rf"\b(?:covered|ran|walked|cycled|swam|rode|rowed|hiked|jogged)(?: (?:the|a|last|first|final|remaining|another"
-        rf"|total of))* {HEDGE}{_Q}(?! of (?:ground|land))",
+        rf"\b(?:covered|ran|walked|cycled|swam|rode|rowed|hiked|jogged)(?! at )(?: (?:the|a|last|first"
+        rf"|final|remaining|another|total of))* {HEDGE}{_Q}(?! of (?:ground|land))",
         "mass temperature pressure energy voltage", "a distance"),
     _row("load of|carries|carry|lifts",
         rf"\b(?:loads? of|(?:lift|elevator|crane|lorry|van|truck|trailer|hoist|winch)(?: [a-z]+)? (?:carries"
