@@ -12,7 +12,7 @@ from judging_models import judging_model
 import numerate
 from numerate.apps.documents import Document, sentence_spans
 from numerate.apps.plausible import PlausibilityChecker
-from numerate.apps.undoubted import is_code, is_meant_sign
+from numerate.apps.undoubted import is_code, is_meant_sign, is_recent_year
 
 MINI = Path(__file__).parents[2] / "models" / "numerate-mini"
 
@@ -91,7 +91,7 @@ def test_right_sentences_are_quiet(text: str) -> None:
 
 def test_what_a_doubt_says() -> None:
     for text, written, meant, said in (
-        ("The film runs for 1200 minutes and cost $25 million.", "1200 minutes", "1200 s", "a wrong unit"),
+        ("The film lasts 1200 minutes and was shown twice.", "1200 minutes", "1200 s", "a wrong unit"),
         ("Mount Kilimanjaro rises 58,950 metres above sea level.", "58,950", "589.5", "a factor of a hundred"),
         ("About 620 % of the respondents were in favour.", "620 %", "62 %", "a factor of ten"),
     ):
@@ -129,3 +129,12 @@ def test_a_paragraph_ends_behind_what_may_be_an_abbreviation() -> None:
     assert [text[start:end] for start, end in sentence_spans(text)] == [
         "It is 4 °C.", "Then 5 K.", "Nitrogen boils, says J.", "- item by A. B. Clark, No. 5.",
     ]  # fmt: skip
+
+
+def test_years_of_today_are_not_doubted() -> None:
+    text = "The report was published in 2021. In 2024 the firm had 350 people, and by 2035 it wants 2,035 of them."
+    years = [each.text for each in numerate.find(text) if is_recent_year(text, each)]
+    assert years == ["2021", "2024", "2035"]
+    checker = PlausibilityChecker(mini().model, false_alarms=0.05)
+    assert findings("The report was published in 2021. By 2035, all buses will be electric.", checker) == []
+    assert [each.written for each in findings("The castle was built in 9121 and has 4 towers.", checker)] == ["9121"]

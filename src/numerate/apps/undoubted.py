@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numerate.numerals.numeral import Numeral
 
-__all__ = ["is_code", "is_meant_sign"]
+__all__ = ["is_code", "is_meant_sign", "is_recent_year"]
 
 _NEAR = 60
 """Characters on both sides of a number that are searched."""
@@ -46,6 +46,9 @@ _CODES = [
         r"(?<![\d.,/-])\d+(?:[ /-]\d+)*[ /-]0\d+(?:[ /-]\d+)*(?![.,]?\d)",
     )
 ]
+RECENT_YEARS = range(2018, 2036)
+"""The texts of `numerate-mini` end in 2019; years up to the second number stand in plans of today."""
+_NO_WORD = re.compile(r"\s*(?:$|[.,;:)\]])")
 _GROUPED = re.compile(r"\d{1,3}(?: \d{3})+")
 _SIGNED_UNITS = ("°C", "°F", "°", None)
 """Units whose numbers may be negative; None: without a unit."""
@@ -68,6 +71,21 @@ def is_code(text: str, numeral: Numeral) -> bool:
     if _GROUPED.fullmatch(numeral.text.strip("-+−")):  # one number with gaps: 1 250 300
         return False
     return any(match.start() < end and begin < match.end() for pattern in _CODES for match in pattern.finditer(near))
+
+
+def is_recent_year(text: str, numeral: Numeral) -> bool:
+    """Whether a number is a year that texts of today are full of, and that a model of earlier texts has hardly seen.
+
+    Example:
+        >>> import numerate
+        >>> text = "In 2024, the budget of 2027 had 2,024 lines, 2025 of them in red, and 1924 fewer than in 2124."
+        >>> [numeral.text for numeral in numerate.find(text) if is_recent_year(text, numeral)]
+        ['2024', '2027']
+    """
+    written = numeral.text
+    if len(written) != 4 or not written.isdecimal() or numeral.value not in RECENT_YEARS:
+        return False
+    return numeral.kind == "year" or (numeral.unit is None and _NO_WORD.match(text, numeral.end) is not None)
 
 
 def is_meant_sign(numeral: Numeral, readings: Sequence[str], interval: tuple[float, float]) -> bool:
