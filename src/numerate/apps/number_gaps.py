@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["NUM", "number_gaps", "number_gaps_of_texts", "spark_line"]
 
 NUM = "[NUM]"
+_CLOCK = re.compile(r"\b(?:at|from|until|till|by|before|after|around|since|between|to|and) \d{1,2}:$", re.IGNORECASE)
+"""Before the minutes of a time of the day."""
 BINS = 48
 _BARS = " ▁▂▃▄▅▆▇█"
 _INTERVALS = {"interval_50": (0.25, 0.75), "interval_90": (0.05, 0.95)}
@@ -155,6 +158,8 @@ def _kinds(model: Any, text: str, medians: Sequence[float]) -> list[str]:
     for value in medians:
         place = text.index(NUM, place)
         before, after = text[:place].replace(NUM, "0"), text[place + len(NUM) :].replace(NUM, "0")
-        kinds.append(kind_at(model, before, value, after))
+        kind = kind_at(model, before, value, after)
+        # `at 9:6` is no time, but minutes are asked for: their median may have one digit.
+        kinds.append("time" if kind == "ratio" and _CLOCK.search(before) else kind)
         place += len(NUM)
     return kinds
