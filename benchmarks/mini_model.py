@@ -174,12 +174,10 @@ def train(options: argparse.Namespace) -> None:
     print(f"{len(texts):,} texts, loaded in {time.perf_counter() - begin:.0f} s", flush=True)
     left = options.minutes - (time.perf_counter() - begin) / 60
     rates = {"rate": options.rate, "number_rate": options.number_rate if stage == "numbers" else "same"}
-    limits = {"steps": options.steps, "minutes": max(left, 0.01)}
-    figures = run(model, steps(), **rates, **limits, compiles=options.compile)
+    figures = run(model, steps(), **rates, steps=options.steps, minutes=max(left, 0.01))
     state = {key: value for key, value in model.state_dict().items() if key != "number_config"}
     paths = save_weights(state, folder, name)
     described = {"stage": stage, **figures, **rates, "batch": options.batch, "seed": options.seed}
-    described |= {"compile": options.compile}
     described |= {"head": options.head, "without_tables": options.without_tables}
     described |= {
         "device": torch.cuda.get_device_name() if options.device == "cuda" else "cpu",
@@ -225,7 +223,6 @@ def main(given: Sequence[str] | None = None) -> None:
     parser.add_argument("--minutes", type=float, default=9.0, help="time of one stage of the training")
     parser.add_argument("--steps", type=int, default=1_000_000, help="most steps of one stage")
     parser.add_argument("--batch", type=int, default=512, help="texts per step")
-    parser.add_argument("--compile", action="store_true", help="train with a compiled backbone")
     parser.add_argument("--rate", type=float, default=3e-4, help="highest learning rate")
     parser.add_argument("--number-rate", type=float, default=1e-3, help="that of the weights beside the backbone")
     parser.add_argument("--head", help="kind of another head than the recipe's, for a model to compare with")

@@ -127,12 +127,12 @@ def batches(lengths: np.ndarray, size: int, seed: int) -> Iterator[tuple[int, np
 
 def run(
     model: Any, steps_of: Iterator[tuple[int, dict[str, Tensor]]], *, rate: float, steps: int, minutes: float,
-    number_rate: float | str = "same", warmup: float = 0.03, decay: float = 0.01, compiles: bool = False,
+    number_rate: float | str = "same", warmup: float = 0.03, decay: float = 0.01,
 ) -> dict[str, float]:  # fmt: skip
     """Trains all weights, with a rate that falls to 0 at the last step or at the end of the time, whatever is first.
 
     Weights outside of the backbone, which begin untrained, have the rate `number_rate`. Batches come with their epoch,
-    of which masks are drawn anew. With `compiles` the backbone is compiled.
+    of which masks are drawn anew.
 
     Steps with a loss or gradient that is not finite are left out, and counted.
     """
@@ -151,31 +151,30 @@ def run(
     model.labelled_logits = True
     graphs = StepGraphs(model, LONGEST_GRADIENT) if device.type == "cuda" else None
     begin, losses, bad, texts, done = time.perf_counter(), [], 0, 0, 0
-    with _compiled(model) if compiles else contextlib.nullcontext():
-        for step, (epoch, batch) in enumerate(itertools.islice(steps_of, steps)):
-            spent = (time.perf_counter() - begin) / (60 * minutes)
-            progress = max(step / steps, spent)
-            if progress >= 1:
-                break
-            scale = min(1.0, progress / warmup if progress < warmup else (1 - progress) / (1 - warmup))
-            for group in optimizer.param_groups:
-                group["lr"] = group["highest"] * max(scale, 1e-3)
-            model.objective.epoch = epoch
-            loss, size = _gradients(model, batch, graphs)
-            if bool(torch.isfinite(size)) and bool(torch.isfinite(loss)):
-                optimizer.step()
-                losses.append(loss)
-            else:
-                bad += 1
-            optimizer.zero_grad(set_to_none=True)
-            texts, done = texts + len(batch["input_ids"]), step + 1
-            if done % max(1, min(500, steps // 10)) == 0:
-                recent = torch.stack(losses[-50:]).mean().item() if losses else math.nan
-                seconds = time.perf_counter() - begin
-                print(
-                    f"step {done}: epoch {epoch}, loss {recent:.4f}, {texts / seconds:.0f} texts/s, {seconds:.0f} s",
-                    flush=True,
-                )
+    for step, (epoch, batch) in enumerate(itertools.islice(steps_of, steps)):
+        spent = (time.perf_counter() - begin) / (60 * minutes)
+        progress = max(step / steps, spent)
+        if progress >= 1:
+            break
+        scale = min(1.0, progress / warmup if progress < warmup else (1 - progress) / (1 - warmup))
+        for group in optimizer.param_groups:
+            group["lr"] = group["highest"] * max(scale, 1e-3)
+        model.objective.epoch = epoch
+        loss, size = _gradients(model, batch, graphs)
+        if bool(torch.isfinite(size)) and bool(torch.isfinite(loss)):
+            optimizer.step()
+            losses.append(loss)
+        else:
+            bad += 1
+        optimizer.zero_grad(set_to_none=True)
+        texts, done = texts + len(batch["input_ids"]), step + 1
+        if done % max(1, min(500, steps // 10)) == 0:
+            recent = torch.stack(losses[-50:]).mean().item() if losses else math.nan
+            seconds = time.perf_counter() - begin
+            print(
+                f"step {done}: epoch {epoch}, loss {recent:.4f}, {texts / seconds:.0f} texts/s, {seconds:.0f} s",
+                flush=True,
+            )
     last = torch.stack(losses[-50:]).mean().item() if losses else math.nan
     found = {"steps": done, "texts": texts, "seconds": time.perf_counter() - begin, "loss": last, "left_out_steps": bad}
     return found | ({} if graphs is None else {"recorded_graphs": graphs.count})
@@ -198,15 +197,6 @@ def _gradients(model: Any, batch: dict[str, Tensor], graphs: StepGraphs | None) 
     if graphs.norm is not None:
         return loss, graphs.norm
     return loss, torch.nn.utils.clip_grad_norm_(model.parameters(), LONGEST_GRADIENT)
-
-
-def _compiled(model: Any) -> contextlib.AbstractContextManager[None]:
-    """A context in which the backbone is compiled, once for all widths."""
-    from accelerate.utils import TorchDynamoPlugin
-
-    from numerate.training.compiled_backbone import compiled_backbone
-
-    return compiled_backbone(model, TorchDynamoPlugin(backend="inductor", dynamic=True))  # type: ignore[arg-type]
 
 
 def save_weights(

@@ -20,6 +20,9 @@ _DECADE = re.compile(r"['’]?s\b")
 _THE = re.compile(r"\b(?:the|early|mid|late)[ -]['’]?$|['’]$", re.IGNORECASE)
 _FRACTION = re.compile(r"(?:\d|\[NUM\])/$")
 _MINUTES = re.compile(r"(?:\d|\[NUM\]):$")
+_CLOCK = re.compile(
+    r"\b(?:at|from|until|till|by|before|after|around|since|between|to|and) (?:\d{1,2}|\[NUM\]):$", re.IGNORECASE
+)
 _MINUS = re.compile(r"(?<![\w)\]])[-−]$")
 
 
@@ -32,6 +35,7 @@ class Place(NamedTuple):
         is_decade: Whether it is a decade, `the [NUM]s`.
         is_denominator: Whether it stands behind a slash.
         is_minutes: Whether it stands behind a number and a colon.
+        is_clock: Whether a preposition before them says that they are a time of the day, `at 9:[NUM]`.
         is_negated: Whether it has a minus of its own.
 
     Example:
@@ -45,6 +49,7 @@ class Place(NamedTuple):
     is_decade: bool = False
     is_denominator: bool = False
     is_minutes: bool = False
+    is_clock: bool = False
     is_negated: bool = False
 
     @property
@@ -82,6 +87,7 @@ def places_of(text: str) -> list[Place]:
                 is_decade=_DECADE.match(after) is not None and _THE.search(before) is not None,
                 is_denominator=_FRACTION.search(before) is not None,
                 is_minutes=_MINUTES.search(before) is not None,
+                is_clock=_CLOCK.search(before) is not None,
                 is_negated=_MINUS.search(before) is not None,
             )
         )

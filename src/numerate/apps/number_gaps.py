@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
 __all__ = ["NUM", "number_gaps", "number_gaps_of_texts", "spark_line"]
 
 NUM = "[NUM]"
-_CLOCK = re.compile(r"\b(?:at|from|until|till|by|before|after|around|since|between|to|and) \d{1,2}:$", re.IGNORECASE)
-"""Before the minutes of a time of the day."""
 BINS = 48
 _BARS = " ▁▂▃▄▅▆▇█"
 _INTERVALS = {"interval_50": (0.25, 0.75), "interval_90": (0.05, 0.95)}
@@ -79,6 +76,8 @@ def _of_passages(model: Any, name: str, texts: Sequence[str], top: int) -> list[
         kind for row, text in enumerate(texts) for kind in _kinds(model, text, medians[starts[row] : starts[row + 1]])
     ]
     places = [place for text in texts for place in places_of(text)]
+    # `at 9:6` is read as no time, but minutes are asked for: their median may have one digit.
+    kinds = ["time" if place.is_clock and kind == "ratio" else kind for kind, place in zip(kinds, places, strict=True)]
     if distributions.contexts is not None:
         rows = [text for text, count in zip(texts, counts, strict=True) for _ in range(count)]
         contexts = map(_context, [model] * len(rows), distributions.contexts, kinds, rows, places)
@@ -158,8 +157,6 @@ def _kinds(model: Any, text: str, medians: Sequence[float]) -> list[str]:
     for value in medians:
         place = text.index(NUM, place)
         before, after = text[:place].replace(NUM, "0"), text[place + len(NUM) :].replace(NUM, "0")
-        kind = kind_at(model, before, value, after)
-        # `at 9:6` is no time, but minutes are asked for: their median may have one digit.
-        kinds.append("time" if kind == "ratio" and _CLOCK.search(before) else kind)
+        kinds.append(kind_at(model, before, value, after))
         place += len(NUM)
     return kinds
