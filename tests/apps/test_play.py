@@ -8,7 +8,7 @@ import threading
 import time
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from judging_models import judging_model
@@ -121,16 +121,20 @@ REQUESTS = [
 ]
 
 
+def assert_alike(one: Any, other: Any) -> None:
+    """Two answers are equal but for rounding: other batches round otherwise, in the last place of pixels and digits."""
+    texts = str(one), str(other)
+    assert NUMBERS.split(texts[0]) == NUMBERS.split(texts[1])
+    pairs = [[float(number) for number in NUMBERS.findall(text)] for text in texts]
+    assert pairs[0] == pytest.approx(pairs[1], rel=0.02, abs=0.3)
+
+
 def test_requests_that_are_answered_together_are_answered_as_alone() -> None:
     desk = PageDesk([judging_model(), judging_model()], ["one", "two"])
     asked = [*REQUESTS, ("densities", ("[NUM]" * 100,)), ("words", ("[MASK] " + "x" * 3000, None, 0.0))]
     together = desk.answer(asked)
     for one, each in zip(together, asked, strict=True):
-        alone = str(desk.answer([each])[0])
-        assert NUMBERS.split(str(one)) == NUMBERS.split(alone)
-        # Another length of the batch rounds otherwise: pixels and shown digits may differ in their last place.
-        pairs = [[float(number) for number in NUMBERS.findall(text)] for text in (str(one), alone)]
-        assert pairs[0] == pytest.approx(pairs[1], rel=0.02, abs=0.3)
+        assert_alike(one, desk.answer([each])[0])
     assert [type(each) for each in together] == [str] * len(REQUESTS) + [BadInput] * 2
     assert "17 mi" in together[4] and "sum" in together[5] and "looks wrong" not in together[4]
 
@@ -161,7 +165,9 @@ def test_models_in_processes_answer_alike_and_come_back(tmp_path: Path) -> None:
             processes("densities", "[NUM] " * 3000)
         with ThreadPoolExecutor(len(REQUESTS)) as pool:
             shown = list(pool.map(lambda each: processes(each[0], *each[1]), REQUESTS))
-        assert shown == PageDesk([load_model(str(tmp_path / "one"))], ["one"]).answer(REQUESTS)
+        expected = PageDesk([load_model(str(tmp_path / "one"))], ["one"]).answer(REQUESTS)
+        for one, other in zip(shown, expected, strict=True):  # which requests share a pass depends on the time
+            assert_alike(one, other)
     finally:
         processes.close()
     with pytest.raises(BadInput, match="nowhere"):
