@@ -70,13 +70,17 @@ def grids_of(part: dict[str, Any], data: str | Path, scale: str, starts: dict[st
             rates=tuple(rates or grid.rates),
             rate_share=grid.rate_share if share is None else share,
             trial=dataclasses.replace(grid.trial, **({} if tiny else part.get("fields", {}))),
-            encodings={
-                name: fields | part.get("row_fields", {}).get(name, {}) for name, fields in grid.encodings.items()
-            },
+            encodings=_with_row_fields(part, grid),
             name=part.get("name", grid.name),
         )
         for grid in grids
     ]
+
+
+def _with_row_fields(part: dict[str, Any], grid: Grid) -> dict[str, dict[str, Any]]:
+    """The rows of a grid, with the fields that the part gives to some of them."""
+    given = part.get("row_fields", {})
+    return {name: dict(fields) | given.get(name, {}) for name, fields in grid.encodings.items()}
 
 
 def _task_grid(part: dict[str, Any], data: str | Path, scale: str, seeds: int) -> Grid:
@@ -140,7 +144,7 @@ def _luna_grids(part: dict[str, Any], data: str | Path, scale: str, starts: dict
     changes: dict[str, Any] = {} if scale == "tiny" or "rates" not in part else {"rates": tuple(part["rates"])}
     if scale != "tiny" and "share" in part:
         changes["rate_share"] = part["share"]
-    return [dataclasses.replace(grid, **changes) for grid in grids]
+    return [dataclasses.replace(grid, **changes, encodings=_with_row_fields(part, grid)) for grid in grids]
 
 
 def starts_of(plan: dict[str, Any], work: str | Path, data: str | Path, scale: str) -> dict[str, str]:
