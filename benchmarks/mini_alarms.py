@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from mini_corpus import lines_of
-from slips import CORPORA, RATES, held_out
+from slip_cases import CORPORA, held_out
+from slips import RATES
 
 from numerate.apps.calibrating import calibrate
 from numerate.apps.plausible import scores_of

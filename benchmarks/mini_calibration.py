@@ -16,7 +16,7 @@ import numpy as np
 from harness import wilson_interval
 from mini_alarms import false_alarms
 from mini_corpus import drawn_passages, lines_of
-from slips import CORPORA
+from slip_cases import CORPORA
 
 import numerate
 from numerate.apps.calibrating import calibrate_kinds, seen_kinds

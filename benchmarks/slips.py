@@ -16,183 +16,28 @@ it is calibrated anew to each corpus's dev part.
 
 from __future__ import annotations
 
-import dataclasses
-import gzip
-import json
 import random
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import harness
 import numpy as np
-import torch
-from mini_corpus import drawn_passages, lines_of, passages
-from planted_slips import KINDS, exchanged_at, planted
-from slip_baselines import MISSED, DigitScores, Histogram
+from mini_corpus import lines_of, passages
+from planted_slips import KINDS, exchanged_at
+from slip_baselines import DigitScores, Histogram
+from slip_cases import CORPORA, LONGEST, Case, cases_of, held_out
+from slip_scores import ModelScores, with_rules
 
 import numerate
 from numerate.apps.calibrating import calibrate
-from numerate.apps.consistency.checker import ConsistencyChecker
-from numerate.apps.consistency.dates.ordinal_endings import wrong_endings
-from numerate.apps.documents import Document, sentence_spans
-from numerate.apps.plausible import scores_of
 from numerate.modeling.number_calibration import MEASURES, alarm_measure, group_of
-from numerate.modeling.plausibility import HiddenNumbers, hidden_numbers
-from numerate.records.row_text import row_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numerate.numerals.numeral import Numeral
 
-CORPORA = ("wiki", "units", "market", "tatqa")
 RATES = (0.01, 0.05)
-LONGEST = 500
-"""Characters of a text."""
-CERTAIN = 1e6
-"""Score of a number that a rule finds."""
-
-
-@dataclasses.dataclass
-class Case:
-    """A held-out text, one of its numbers, and the same number with slips: by kind, the new text and numeral."""
-
-    text: str
-    numeral: Numeral
-    wrong: dict[str, tuple[str, Numeral | None]]
-    is_row: bool = False
-
-    @property
-    def is_plain(self) -> bool:
-        """A quantity without a unit."""
-        return self.numeral.kind == "quantity" and self.numeral.unit is None
-
-
-def held_out(
-    data: Path, name: str, split: str, most: int | None = None, *, drawn: bool = False
-) -> list[tuple[str, bool]]:
-    """Sentences of a corpus, and rows of its tables as text (True); `drawn` gives any passages, not the first ones."""
-    found: list[tuple[str, bool]] = []
-    if name == "wiki":
-        some = drawn_passages(data, split, most) if drawn else passages(data, split, most)
-        found = [(text, False) for texts in some for text in texts]
-    elif name in ("units", "market"):
-        found = [(each["comment"], False) for each in lines_of(data / name / f"{split}.jsonl.gz")]
-    elif name == "tatqa":
-        with gzip.open(data / "tatqa" / "dev.json.gz", "rt", encoding="utf-8") as file:
-            contexts = json.load(file)
-        half = len(contexts) // 2
-        for each in contexts[:half] if split == "dev" else contexts[half:]:
-            for paragraph in each["paragraphs"]:
-                text = paragraph["text"]
-                found += [(text[start:end], False) for start, end in sentence_spans(text)]
-            table = each["table"]["table"]
-            header = _header(table)
-            found += [(part.text, True) for row in table for part in row_texts(header, row) if row[0]]
-    return found
-
-
-def _header(table: list[list[str]]) -> list[str]:
-    """The cells of the rows above the first named row, joined by column."""
-    above = []
-    for row in table:
-        if row[0].strip():
-            break
-        above.append(row)
-    return [" ".join(row[column] for row in above if row[column]) for column in range(len(table[0]))]
-
-
-def cases_of(texts: Iterable[tuple[str, bool]], reader: Any, kinds: Any, most: int, seed: int) -> list[Case]:
-    """One number of each text, with every slip that changes it."""
-    draw = random.Random(seed)
-    order = list(texts)
-    draw.shuffle(order)
-    found = []
-    for text, is_row in order:
-        numerals = [each for each in reader.find(text) if kinds is None or each.kind in kinds]
-        # Most slips leave a zero as it is.
-        numerals = [each for each in numerals if np.isfinite(each.value) and each.value and _is_decimal(each)]
-        if not numerals or len(text) > LONGEST:
-            continue
-        numeral = draw.choice(numerals)
-        wrong = {kind: made for kind in KINDS if (made := planted(text, numeral, kind, reader, draw)) is not None}
-        found.append(Case(text, numeral, wrong, is_row))
-        if len(found) == most:
-            break
-    return found
-
-
-def _is_decimal(numeral: Numeral) -> bool:
-    return numeral.style.family == "decimal"
-
-
-class ModelScores:
-    """Scores of a model with a sense of numbers, by those of `MEASURES` that it is calibrated for."""
-
-    def __init__(self, model: Any) -> None:
-        self.model = model
-        self.kinds = model.processor.kinds
-        self.forms = None if model.calibration is None else model.calibration.forms
-        self.sizes = None if model.calibration is None else model.calibration.sizes
-        self.measures = MEASURES if self.forms is not None else MEASURES[:3]
-
-    def __call__(self, cases: Sequence[Case]) -> dict[str, tuple[np.ndarray, dict[str, np.ndarray]]]:
-        """For each measure, the scores of the right numbers and of those with each slip (NaN where there is none)."""
-        right = {name: np.full(len(cases), MISSED) for name in self.measures}
-        wrong = {name: {kind: np.full(len(cases), np.nan) for kind in KINDS} for name in self.measures}
-        texts, starts = [case.text for case in cases], [case.numeral.start for case in cases]
-        for hidden in hidden_numbers(self.model, texts, only=starts):
-            self._put(right, self._scores(hidden), hidden.rows)
-            for kind in KINDS:
-                # A hidden number leaves nothing behind: the same distribution holds for what is planted there.
-                chosen = [at for at, row in enumerate(hidden.rows) if kind in cases[row].wrong]
-                if kind == "unit" or not chosen:
-                    continue
-                new = [cases[hidden.rows[at]].wrong[kind][1] for at in chosen]
-                seen = [at for at, each in zip(chosen, new, strict=True) if self._sees(each)]
-                for at in chosen:
-                    for name in self.measures:
-                        row = hidden.rows[at]
-                        wrong[name][kind][row] = CERTAIN if _has_wrong_ending(cases[row], kind) else MISSED
-                if seen:
-                    some = _replaced(hidden, seen, [each for each in new if self._sees(each)])
-                    self._put({name: wrong[name][kind] for name in self.measures}, self._scores(some), some.rows)
-        self._other_units(cases, wrong)
-        return {name: (right[name], wrong[name]) for name in self.measures}
-
-    def _scores(self, hidden: HiddenNumbers) -> dict[str, np.ndarray]:
-        return scores_of(hidden, self.forms, sizes=self.sizes)[0]
-
-    def _other_units(self, cases: Sequence[Case], wrong: dict[str, dict[str, np.ndarray]]) -> None:
-        """Another unit changes what the number is expected to be, so that the text is read again."""
-        rows = [row for row, case in enumerate(cases) if "unit" in case.wrong]
-        texts = [cases[row].wrong["unit"][0] for row in rows]
-        for hidden in hidden_numbers(self.model, texts, only=[cases[row].numeral.start for row in rows]):
-            places = [rows[row] for row in hidden.rows]
-            self._put({name: wrong[name]["unit"] for name in self.measures}, self._scores(hidden), places)
-
-    def _sees(self, numeral: Numeral | None) -> bool:
-        return numeral is not None and (self.kinds is None or numeral.kind in self.kinds)
-
-    def _put(self, into: dict[str, np.ndarray], scores: dict[str, np.ndarray], rows: Sequence[int]) -> None:
-        for name in self.measures:
-            into[name][list(rows)] = scores[name]
-
-
-def _has_wrong_ending(case: Case, kind: str) -> bool:
-    """Whether the slip left an ordinal with a wrong ending."""
-    text, start = case.wrong[kind][0], case.numeral.start
-    return any(first <= start < last for first, last, _ in wrong_endings(text))
-
-
-def _replaced(hidden: HiddenNumbers, at: list[int], numerals: list[Any]) -> HiddenNumbers:
-    """Some of the hidden numbers with other numerals in their places."""
-    index = torch.tensor(at, device=hidden.targets.bits.device)
-    ratios = [new.written / hidden.numerals[each].written for each, new in zip(at, numerals, strict=True)]
-    values = hidden.targets.values()[index] * torch.tensor(ratios, dtype=torch.float64, device=index.device)
-    targets = dataclasses.replace(hidden.targets[index], bits=values.view(torch.int64))
-    words = [hidden.words[each] for each in at]
-    return HiddenNumbers([hidden.rows[each] for each in at], numerals, hidden.numbers[index], targets, words)
 
 
 def auc(right: np.ndarray, wrong: np.ndarray) -> float:
@@ -222,6 +67,7 @@ def detection(
     model: Any, data: Path, *, corpora: Sequence[str] = CORPORA, most: int = 3000, seed: int = 0,
     blind: DigitScores | None = None, others: dict[str, Any] | None = None, measure: str | None = None,
     train: int = 20_000, passages_read: int | None = None, blind_most: int | None = None, own: bool = False,
+    split: str = "test",
 ) -> dict[str, Any]:  # fmt: skip
     """Figures by corpus, method and slip; see the module.
 
@@ -237,12 +83,12 @@ def detection(
             model.calibration = shipped
             some = _calibrated(model, held_out(data, name, "dev", passages_read), most)
             histograms["word behind, calibration texts"] = Histogram(_pairs(some, reader, kinds), True)
-        cases = cases_of(held_out(data, name, "test", passages_read), reader, kinds, most, seed)
+        cases = cases_of(held_out(data, name, split, passages_read), reader, kinds, most, seed)
         every, plain = np.ones(len(cases), dtype=bool), np.array([case.is_plain for case in cases])
         methods: dict[str, tuple[np.ndarray, dict[str, np.ndarray]]] = {}
         scores = ModelScores(model)(cases)
         methods |= {f"model ({each})" if each != measure else "model": scores[each] for each in (measure, *scores)}
-        methods["check"] = _with_rules(cases, *scores[measure])
+        methods["check"] = with_rules(cases, *scores[measure])
         for label, other in (others or {}).items():
             methods[label] = ModelScores(other)(cases)["bits"]
         for label, histogram in histograms.items():
@@ -292,31 +138,6 @@ def _by_place(cases: Sequence[Case], right: np.ndarray, wrong: dict[str, np.ndar
                 both = {"auc": auc(right, mine), "auc of its kind": auc(right[sorts == sort], mine)}
                 found[f"{sort}, {place}"] = both | {"slips": len(mine)}
     return found
-
-
-def _with_rules(
-    cases: Sequence[Case], right: np.ndarray, wrong: dict[str, np.ndarray]
-) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Scores of the model, and `CERTAIN` where a rule of consistency names the number; rows of tables have no rules."""
-    checker = ConsistencyChecker()
-
-    def named(text: str, start: int) -> bool:
-        for found in checker.check(Document(kind="text", text=text)):
-            places = [(each["start"], each["end"]) for each in found.evidence.get("others", ())]
-            if any(first <= start < last for first, last in [*places, *([found.span] if found.span else [])]):
-                return True
-        return False
-
-    def scored(kind: str | None, scores: np.ndarray) -> np.ndarray:
-        result = scores.copy()
-        for row, case in enumerate(cases):
-            if case.is_row or (kind is not None and kind not in case.wrong):
-                continue
-            if named(case.text if kind is None else case.wrong[kind][0], case.numeral.start):
-                result[row] = CERTAIN
-        return result
-
-    return scored(None, right), {kind: scored(kind, scores) for kind, scores in wrong.items()}
 
 
 def _of_histogram(histogram: Histogram, cases: Sequence[Case]) -> tuple[np.ndarray, dict[str, np.ndarray]]:
@@ -385,6 +206,7 @@ def main(given: Sequence[str] | None = None) -> None:
     parser.add_argument("--passages", type=int, help="most passages of wiki that are read, for a trial")
     parser.add_argument("--train", type=int, default=20_000, help="training passages for the histograms")
     parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"), help="device of the models")
+    parser.add_argument("--split", default="test", choices=("dev", "test"), help="dev to choose among models")
     parser.add_argument("--seed", type=int, default=0, help="seed of the choice of numbers and slips")
     options = parser.parse_args(given)
     model = numerate.from_pretrained(options.model).to(options.device)
@@ -396,7 +218,7 @@ def main(given: Sequence[str] | None = None) -> None:
     result = detection(
         model, Path(options.data), corpora=options.corpora, most=options.texts, seed=options.seed, blind=blind,
         others=others, measure=options.measure, train=options.train, passages_read=options.passages,
-        own=options.calibrate,
+        own=options.calibrate, split=options.split,
     )  # fmt: skip
     print_tables(result)
     harness.write(options, result)

@@ -21,7 +21,9 @@ import harness
 import numpy as np
 from mini_corpus import held_out_tables
 from planted_slips import KINDS, planted
-from slips import RATES, _header, _is_decimal, _replaced
+from slip_cases import header_of, is_decimal
+from slip_scores import replaced
+from slips import RATES
 
 import numerate
 from numerate.apps.consistency.confirmed import confirmed_cells
@@ -53,7 +55,7 @@ def reports(data: Path, split: str) -> list[tuple[Document, list[Unit]]]:
         table = each["table"]["table"]
         first = next((at for at, row in enumerate(table) if row[0].strip()), len(table))
         rows = [tuple(row) for row in table[first:]]
-        document = Document(kind="table", header=tuple(_header(table)), rows=rows, source=f"report {index}")
+        document = Document(kind="table", header=tuple(header_of(table)), rows=rows, source=f"report {index}")
         found.append((document, [unit for unit in units_of(document) if any(map(str.isdigit, unit.text))]))
     return found
 
@@ -78,19 +80,19 @@ class Doubts:
         if not chosen:
             return
         numerals = [hidden.numerals[at] for at in chosen]
-        self._judge(_replaced(hidden, chosen, numerals), numerals, self.right)
+        self._judge(replaced(hidden, chosen, numerals), numerals, self.right)
         made = {at: self._slip(hidden, at) for at in chosen}
         slipped = [at for at in chosen if made[at] is not None]
         if slipped:
             self.slips += [made[at][0] for at in slipped]
-            some = _replaced(hidden, slipped, [made[at][1] for at in slipped])
+            some = replaced(hidden, slipped, [made[at][1] for at in slipped])
             self._judge(some, [hidden.numerals[at] for at in slipped], self.wrong)
 
     def _is_asked(self, hidden: HiddenNumbers, at: int) -> bool:
         """Whether it is a number other than 0 inside of a cell that is asked about in this part of the row."""
         numeral, unit = hidden.numerals[at], self.units[hidden.rows[at]][1]
         inside = unit.keep[0] <= numeral.start < unit.keep[1] and unit.cells is not None
-        if not inside or not numeral.value or not np.isfinite(numeral.value) or not _is_decimal(numeral):
+        if not inside or not numeral.value or not np.isfinite(numeral.value) or not is_decimal(numeral):
             return False
         return unit.cells.cell_at(numeral.start, numeral.end) is not None
 
