@@ -12,19 +12,23 @@ from numerate.registry import notations
 
 NAMES = ("keep", "marker", "addback", "prefix", "drop", "digits", "scientific", "words")
 texts = st.lists(
-    st.sampled_from([*"ab ", "7", " 330", "-1.5", "3.2%", "[NUM]", ", ", ",", "½", "é", mark(0), mark(3)]), max_size=12
+    st.sampled_from([*"ab ", "7", " 330", "-1.5", "3.2%", "[NUM]", ", ", ",", "½", "é", " pct", "mln", " dlrs ", mark(0), mark(3)]),
+    max_size=12,
 ).map("".join)
 
 
-def rewriter(name: str = "marker", commas: bool = False, leading: Leading | None = None) -> Rewriter:
+def rewriter(
+    name: str = "marker", commas: bool = False, leading: Leading | None = None, spelled: bool = False
+) -> Rewriter:
     notation = notations[name].build()
-    return Rewriter(notation, ("[NUM]", *(t for t in notation.vocabulary if t != "[NUM]")), commas, leading)
+    own = ("[NUM]", *(t for t in notation.vocabulary if t != "[NUM]"))
+    return Rewriter(notation, own, commas, leading, spelled_units=spelled)
 
 
 @pytest.mark.parametrize("name", NAMES)
-@given(text=texts, commas=st.booleans())
-def test_offsets_map_back_to_the_original(name: str, text: str, commas: bool) -> None:
-    ours = rewriter(name, commas)
+@given(text=texts, commas=st.booleans(), spelled=st.booleans())
+def test_offsets_map_back_to_the_original(name: str, text: str, commas: bool, spelled: bool) -> None:
+    ours = rewriter(name, commas, spelled=spelled)
     text = ours.clean(text)
     done = ours.rewrite(text, make_reader("standard").find(text))
     previous = 0

@@ -42,6 +42,7 @@ def attach(
     objective: str | dict[str, Any] | Objective | None = "auto",
     scaling: Scaling | None = None,
     implied_commas: bool = False,
+    spelled_units: bool = False,
     freeze: bool = False,
     fit: Any = None,
     **options: Unpack[AttachArguments],
@@ -58,6 +59,7 @@ def attach(
             `labelled`.
         scaling: Fitted scalers, one for each field of the data.
         implied_commas: Leave out the comma between two numbers of a record, as xVal does; with `reader="records"`.
+        spelled_units: Give the tokenizer the usual spelling of short unit words, as in newswires: `percent` for `pct`.
         freeze: Train only our own weights, not the backbone's.
         fit: Training texts, or numbers (floats, a tensor, numerals); head and embedder are fitted to the numbers of
             the first 5,000 texts, or to the first 50,000 numbers. `NumberTrainer` fits a model that is not fitted yet
@@ -104,7 +106,7 @@ def attach(
     processor = NumberProcessor(
         tokenizer, make_reader(plan.reader or "standard", **reader_options or {}), build_part(plan.notation, notations),
         kinds=plan.kinds, written=bool(plan.written), scaling=scaling, implied_commas=implied_commas,
-        first_id=first_free_id(backbone, tokenizer),
+        spelled_units=spelled_units, first_id=first_free_id(backbone, tokenizer),
     )  # fmt: skip
     if objective == "auto":
         objective = _USUAL_OBJECTIVES.get(info.task)

@@ -43,6 +43,7 @@ class ProcessorConfig(Config):
     written: bool = False
     scaling: Scaling | None = None
     implied_commas: bool = False
+    spelled_units: bool = False
 
 
 class NumberProcessor(PretrainedProcessor):
@@ -61,6 +62,7 @@ class NumberProcessor(PretrainedProcessor):
         scaling: Fitted scalers for the values in the table, one for each field of the data.
         first_id: Id of the first token of our own; above all ids of the tokenizer.
         implied_commas: Leave out the comma between two numbers of a record, as xVal does.
+        spelled_units: Give the tokenizer the usual spelling of short unit words, as in newswires: `percent` for `pct`.
 
     Example:
         >>> processor = NumberProcessor(tokenizer, notation="marker")          # doctest: +SKIP
@@ -79,6 +81,7 @@ class NumberProcessor(PretrainedProcessor):
         scaling: Scaling | None = None,
         first_id: int | None = None,
         implied_commas: bool = False,
+        spelled_units: bool = False,
     ) -> None:
         if not getattr(tokenizer, "is_fast", False):
             raise TypeError(f"a fast tokenizer is needed, got {type(tokenizer).__name__}; load it with use_fast=True")
@@ -88,13 +91,14 @@ class NumberProcessor(PretrainedProcessor):
         self.kinds = None if kinds is None else frozenset(kinds)
         if self.kinds is not None and (unknown := sorted(self.kinds - set(KINDS))):
             raise ValueError(f"unknown kinds {unknown}; known: {', '.join(KINDS)}")
-        self.written, self.scaling, self.implied_commas = written, scaling, implied_commas
+        self.written, self.scaling = written, scaling
+        self.implied_commas, self.spelled_units = implied_commas, spelled_units
         self.own_tokens: tuple[str, ...] = (NUM, *(token for token in self.notation.vocabulary if token != NUM))
         # In a copy of the tokenizer, our tokens are private characters, which no text contains by accident.
         self._marked = MarkedTokenizer(tokenizer, len(self.own_tokens))
         self._rewriter = Rewriter(
             self.notation, self.own_tokens, implied_commas, self._marked.leading, self._marked.joined_space(),
-            self._marked.joins_punctuation,
+            self._marked.joins_punctuation, spelled_units,
         )  # fmt: skip
         rewriter = self._rewriter
         self._needs_offsets = rewriter.slots_on_text or rewriter.slots_on_own or rewriter.text_beside_slot
@@ -144,6 +148,7 @@ class NumberProcessor(PretrainedProcessor):
             written=self.written,
             scaling=self.scaling,
             implied_commas=self.implied_commas,
+            spelled_units=self.spelled_units,
         ).to_dict()
 
     @classmethod
@@ -157,6 +162,7 @@ class NumberProcessor(PretrainedProcessor):
             return cls(
                 tokenizer, reading, notation(notation.Config.from_dict(plan.notation)), first_id=first_id,
                 kinds=plan.kinds, written=plan.written, scaling=plan.scaling, implied_commas=plan.implied_commas,
+                spelled_units=plan.spelled_units,
             )  # fmt: skip
         except ConfigError:
             raise

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from numerate.notation.base import END, NUM, Notation
 from numerate.numerals.numeral import Numeral
+from numerate.processing.unit_spellings import spelled_out, unit_spellings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -108,14 +109,16 @@ class Rewriter:
         space: Id of a space, if the tokenizer makes one token of a space and the digits after it. Then the space before
             a number that is asked for is part of its [NUM], as it would be part of the number.
         joins_punctuation: Whether the tokenizer may make one token of digits and ASCII punctuation.
+        spelled_units: Write short unit and scale words as usual; see `unit_spellings`.
     """
 
     def __init__(
         self, notation: Notation, own_tokens: Sequence[str], implied_commas: bool = False,
         leading: Leading | None = None, space: int | None = None, joins_punctuation: bool = False,
+        spelled_units: bool = False,
     ) -> None:  # fmt: skip
         self.notation, self.own_tokens = notation, tuple(own_tokens)
-        self.implied_commas, self.leading = implied_commas, leading
+        self.implied_commas, self.leading, self.spelled_units = implied_commas, leading, spelled_units
         if len(self.own_tokens) > MAX_MARKS:
             raise ValueError(f"a notation may have at most {MAX_MARKS} tokens of its own, got {len(self.own_tokens)}")
         self._marks = {token: mark(index) for index, token in enumerate(self.own_tokens)}
@@ -153,14 +156,17 @@ class Rewriter:
             marked = {begin for begin, end, n in items if n is None or not self._begins_with_text(n)}
             items += [(place, place, self.leading.char) for place in places if place not in marked]  # type: ignore[union-attr]
             items.sort(key=lambda item: item[:2])
-        if not items:
+        spelled = unit_spellings(text) if self.spelled_units else []
+        if not items and not spelled:
             return Rewritten(text)
         if self._isolates and (touching := self._touching(text, numerals)):
             items += [(place, place, BOUNDARY) for place in touching]
             items.sort(key=lambda item: item[:2])
+        if spelled:  # what belongs to a numeral, as the `pct` of `5 pct`, comes behind it and is passed over
+            items = sorted((*items, *spelled), key=lambda item: item[:2])
         if self._keeps and len(items) == len(numerals):
             slots: Any = items if self.slots_on_text else []
-            return Rewritten(text, slots, scales=[_scale(n, begin) for begin, _, n in slots])
+            return Rewritten(text, slots, scales=[_scale(n, n.text, begin) for begin, _, n in slots])
         result = Rewritten(text)
         pieces: list[str] = []
         length = done = 0
@@ -180,8 +186,9 @@ class Rewriter:
                 if self.text_beside_slot:
                     result.beside.append((length, length + len(written)))
                 if self.shows_scale:
-                    at = written.find(item.text) if isinstance(item, Numeral) else -1
-                    result.scales.append(_scale(item, length + at) if at >= 0 else None)
+                    shown = self._spelled(item.text) if isinstance(item, Numeral) else ""
+                    at = written.find(shown) if shown else -1
+                    result.scales.append(_scale(item, shown, length + at) if at >= 0 else None)
             if written != text[begin:end]:
                 result.cuts.append((length, begin, len(written), end - begin))
             pieces.append(written)
@@ -207,6 +214,8 @@ class Rewriter:
         """The sections between the spans of a cleaned text's numbers, if each is one mark and nothing else changes."""
         if not self.only_marker or NUM in text or (self.leading is not None and self.leading.places(text)):
             return None
+        if self.spelled_units and unit_spellings(text):
+            return None
         return [text[begin:end] for begin, end in zip((0, *ends), (*starts, len(text)), strict=True)]
 
     def _begins_with_text(self, item: Numeral | str) -> bool:
@@ -220,14 +229,18 @@ class Rewriter:
         if isinstance(item, str):
             return item, None
         if self._keeps:
-            return item.text, (0, len(item.text)) if self.slots_on_text else None
+            written = self._spelled(item.text)
+            return written, (0, len(written)) if self.slots_on_text else None
         written, slot = "", None
         for piece, own, has_slot in self.notation.write(item):
-            part = self._marks[piece] if own else piece
+            part = self._marks[piece] if own else self._spelled(piece)
             if has_slot:
                 slot = (len(written) if slot is None else slot[0], len(written) + len(part))
             written += part
         return written, slot if slot is not None and slot[1] > slot[0] else None
+
+    def _spelled(self, text: str) -> str:
+        return spelled_out(text) if self.spelled_units else text
 
     def restore(self, text: str, numerals: Sequence[Numeral | None], joint: str = "") -> str:
         """Restores the numbers in a decoded text with our marks in it: the inverse of `rewrite`.
@@ -300,13 +313,16 @@ class Rewriter:
             position += 1
 
 
-def _scale(numeral: Any, begin: int) -> tuple[int, int, int] | None:
-    """Span and power of the percent sign or scale word at the end of a numeral that is written at `begin`.
+def _scale(numeral: Any, written: str, begin: int) -> tuple[int, int, int] | None:
+    """Span and power of the percent sign or scale word at the end of a numeral that is `written` at `begin`.
 
     None for a suffix that may be one token with the digits, such as the letter of `10M`.
     """
     suffix = numeral.style.suffix if numeral.power and numeral.special is None else ""
-    if not suffix or suffix[0].isalnum() or not numeral.text.endswith(suffix):
+    if not suffix or not numeral.text.endswith(suffix):
         return None
-    end = begin + len(numeral.text)
+    suffix = written[len(numeral.text) - len(suffix) :]
+    if suffix[0].isalnum():
+        return None
+    end = begin + len(written)
     return end - len(suffix), end, numeral.power

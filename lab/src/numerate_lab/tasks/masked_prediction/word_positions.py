@@ -181,6 +181,7 @@ def with_reader(processor: NumberProcessor, reader: Reader, kinds: Iterable[str]
     return NumberProcessor(
         processor.tokenizer, reader, processor.notation, kinds=kinds, written=processor.written,
         scaling=processor.scaling, first_id=processor.first_id, implied_commas=processor.implied_commas,
+        spelled_units=processor.spelled_units,
     )  # fmt: skip
 
 
