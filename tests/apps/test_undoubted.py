@@ -12,7 +12,7 @@ from judging_models import judging_model
 import numerate
 from numerate.apps.documents import Document, sentence_spans
 from numerate.apps.plausible import PlausibilityChecker
-from numerate.apps.undoubted import is_code, is_meant_sign, is_recent_year
+from numerate.apps.undoubted import is_code, is_meant_sign, is_recent_year, is_value_of_symbol
 
 MINI = Path(__file__).parents[2] / "models" / "numerate-mini"
 
@@ -51,6 +51,35 @@ def test_codes_are_no_sizes(text: str) -> None:
     assert quantities
     for numeral in quantities:
         assert is_code(text, numeral) or numeral.text.endswith(words), numeral
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("The effect was significant (p < 0.001, n = 134, r = -0.663).", ["0.001", "134", "-0.663"]),
+        ("We set α = 0.1, λ_max = 32.0 and L2 = 5.", ["0.1", "32.0", "5"]),
+        ("F(2, 34) = 4.51 and t(18)=2.10, R² ≥ 0.65.", ["4.51", "2.10", "0.65"]),
+        ("A P-value of less than 0.05 counted; P values were > 0.2 at the 0.05 level.", ["0.05", "0.2", "0.05"]),
+        ("The significance level was set to 0.01.", ["0.01"]),
+    ],
+)
+def test_values_of_symbols_have_no_size(text: str, values: list[str]) -> None:
+    found = [each.text for each in numerate.find(text) if is_value_of_symbol(text, each)]
+    assert [each.lstrip("<>≥=").strip() for each in found] == values
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Revenue = $500",
+        "It costs $ 500 and weighs 12 kg, a 5 % rise.",
+        "12 x 15 = 180 tiles",
+        "A level of 5 metres",
+        "See p. 12",
+    ],
+)
+def test_other_numbers_are_no_values_of_symbols(text: str) -> None:
+    assert not [each for each in numerate.find(text) if is_value_of_symbol(text, each)]
 
 
 def test_sizes_are_no_codes() -> None:

@@ -12,7 +12,9 @@ from numerate.registry import notations
 
 NAMES = ("keep", "marker", "addback", "prefix", "drop", "digits", "scientific", "words")
 texts = st.lists(
-    st.sampled_from([*"ab ", "7", " 330", "-1.5", "3.2%", "[NUM]", ", ", ",", "½", "é", " pct", "mln", " dlrs ", mark(0), mark(3)]),
+    st.sampled_from(
+        [*"ab ", "7", " 330", "-1.5", "3.2%", "[NUM]", ", ", ",", "½", "é", " pct", "mln", " dlrs ", mark(0), mark(3)]
+    ),
     max_size=12,
 ).map("".join)
 

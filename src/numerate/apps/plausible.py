@@ -18,7 +18,7 @@ from numerate.apps.consistency.tables.table_numbers import table_of
 from numerate.apps.plausible_findings import finding_of
 from numerate.apps.shown_texts import Unit, units_of
 from numerate.apps.table_mates import is_usual, mates_of
-from numerate.apps.undoubted import is_code, is_meant_sign, is_recent_year
+from numerate.apps.undoubted import is_code, is_meant_sign, is_recent_year, is_value_of_symbol
 from numerate.errors import BadInput
 from numerate.heads.mixture import from_signed_log, signed_log
 from numerate.modeling.number_calibration import alarm_measure, group_of
@@ -214,7 +214,7 @@ class PlausibilityChecker:
                 inside = unit.keep[0] <= each.numeral.start < unit.keep[1]
                 if not inside or each.p > self.false_alarms:
                     continue
-                if is_code(unit.text, each.numeral) or is_recent_year(unit.text, each.numeral):
+                if any(is_sure(unit.text, each.numeral) for is_sure in (is_code, is_recent_year, is_value_of_symbol)):
                     continue
                 finding = finding_of(each, unit, documents[at])
                 if finding is not None and not self._yields(each, unit, documents[at], finding):

@@ -1,4 +1,4 @@
-"""Numbers that a language model must not doubt: codes, places and addresses, ordinals, and signs that were meant.
+"""Numbers that a language model must not doubt: codes, places and addresses, ordinals, symbols, signs that were meant.
 
 A model that learnt sizes has an opinion of every number, also of those that have no size: a post code, a phone number
 or a longitude may be anything. An alarm there is always a false one.
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numerate.numerals.numeral import Numeral
 
-__all__ = ["is_code", "is_meant_sign", "is_recent_year"]
+__all__ = ["is_code", "is_meant_sign", "is_recent_year", "is_value_of_symbol"]
 
 _NEAR = 60
 """Characters on both sides of a number that are searched."""
@@ -46,6 +46,18 @@ _CODES = [
         r"(?<![\d.,/-])\d+(?:[ /-]\d+)*[ /-]0\d+(?:[ /-]\d+)*(?![.,]?\d)",
     )
 ]
+_COMPARED = r"\s?(?:[=<>≤≥≈≪≫«]|:=|<=|>=|==|&[lg]t;){1,2}\s?[\[({]?\s?[-−+]?$"
+_SYMBOL = re.compile(
+    r"(?<![\w$€£¥°%.<'’-])(?:[A-Za-z]{1,2}[²\d′']?|[A-Za-zΑ-ω]{1,3}_\{?\w{1,8}\}?|[Α-ωϕϵϑ]\w{0,3}"
+    r"|alpha|beta|gamma|delta|lambda|sigma|[pP][- ]?val(?:ue)?s?)"
+    rf"(?:\([^()]{{1,16}}\))?{_COMPARED}"
+)
+_SIGNIFICANCE = re.compile(
+    r"(?:\b[pP][- ]?values?|\b(?:significance|confidence) levels?|\blevels? of (?:significance|confidence)|\balpha)"
+    r"(?:\s(?:of|is|was|were|at|be|less|smaller|lower|greater|below|under|above|than|equal|to|set|a|or|the)){0,5}"
+    r"\s?[=<>≤≥]?\s?$"
+)
+_LEVEL = re.compile(r"\s?(?:significance )?level\b")
 RECENT_YEARS = range(2018, 2036)
 """The texts of `numerate-mini` end in 2019; years up to the second number stand in plans of today."""
 _NO_WORD = re.compile(r"\s*(?:$|[.,;:)\]])")
@@ -71,6 +83,24 @@ def is_code(text: str, numeral: Numeral) -> bool:
     if _GROUPED.fullmatch(numeral.text.strip("-+−")):  # one number with gaps: 1 250 300
         return False
     return any(match.start() < end and begin < match.end() for pattern in _CODES for match in pattern.finditer(near))
+
+
+def is_value_of_symbol(text: str, numeral: Numeral) -> bool:
+    """Whether a number is what a symbol is set to or compared with, or a level of significance.
+
+    A symbol says nothing of sizes: `α = 0.05`, `p < 0.001`, `n = 134` and `R² = 0.65` may be anything to a model of
+    language.
+
+    Example:
+        >>> import numerate
+        >>> text = "With n = 134 we found r(132) = 0.65 (p < .001; 5 % level, a p-value of 0.05), so x. It cost 7 km."
+        >>> [numeral.text for numeral in numerate.find(text) if is_value_of_symbol(text, numeral)]
+        ['134', '0.65', '.001', '5 %', '0.05']
+    """
+    before = text[max(0, numeral.start - _NEAR) : numeral.start]
+    if _SYMBOL.search(before) or _SIGNIFICANCE.search(before):
+        return True
+    return 0 < numeral.value <= 0.1 and _LEVEL.match(text, numeral.end) is not None
 
 
 def is_recent_year(text: str, numeral: Numeral) -> bool:
