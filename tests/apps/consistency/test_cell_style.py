@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from numerate.apps.check import check
+from numerate.apps.consistency.tables.cell_numbers import cell_number
 from numerate.apps.consistency.tables.cell_style import like_cell
-from numerate.apps.consistency.tables.table_numbers import cell_number
 
 
 @pytest.mark.parametrize(

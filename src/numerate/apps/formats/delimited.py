@@ -8,7 +8,7 @@ from collections import deque
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from numerate.apps.consistency.tables.table_numbers import cell_number
+from numerate.apps.consistency.tables.cell_numbers import cell_number
 from numerate.apps.documents import Document, Problem
 from numerate.apps.formats.source_lines import Lines
 from numerate.apps.formats.table_shape import LEADING, column_names, title_rows

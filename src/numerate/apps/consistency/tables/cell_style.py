@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import plain
 from numerate.apps.consistency.sentences.patterns import regex
-from numerate.apps.consistency.tables.table_numbers import has_decimal_commas
+from numerate.apps.consistency.tables.cell_numbers import CURRENCY, GROUPED, grouped, has_decimal_commas
 
 if TYPE_CHECKING:
     import re
@@ -15,11 +15,10 @@ if TYPE_CHECKING:
 __all__ = ["like_cell"]
 
 _CELL = regex(
-    r"(?P<before>[~≈]?\s*)(?P<open>\(?)\s*(?P<sign>[-+−–]?)\s*(?P<currency>[$€£¥]?\s*)(?P<sign2>[-−]?)"
-    r"(?P<whole>\d{1,3}(?:[,'\u00a0\u202f ]\d{3})+|\d+)(?:\.(?P<decimals>\d+))?(?P<after>(?![eE.,:\d])[^)]*)\)?"
-    r"(?P<notes>[^)]*)"
+    rf"(?P<before>[~≈]?\s*)(?P<front>(?:{CURRENCY}\s*(?=\())?)(?P<open>\(?)\s*(?P<sign>[-+−–]?)\s*"
+    rf"(?P<currency>(?:{CURRENCY}\s*)?)(?P<sign2>[-−]?)(?P<whole>{GROUPED}|\d+)(?:\.(?P<decimals>\d+))?"
+    r"(?P<behind>(?:[-−](?=$|\s))?)(?P<after>(?![eE.,:\d]|\s?[x×·]\s?\d)[^)]*)\)?(?P<notes>[^)]*)"
 )
-_GROUP = regex(r"[,'\u00a0\u202f ]")
 _SWAP = str.maketrans(".,", ",.")
 MAX_CELLS = 50
 """Cells of a column that tell how it is written."""
@@ -59,15 +58,19 @@ def _like(rows: Sequence[Sequence[str]], row: int, column: int, value: float) ->
     whole, _, decimals = text.partition(".")
     while len(decimals) > own and decimals.endswith("0"):
         decimals = decimals[:-1]
-    long = next((each["whole"] for each in near if len(each["whole"]) > 3), "1,000")
-    groups = _GROUP.search(long)
-    number = f"{int(whole):,}".replace(",", groups[0] if groups else "") + (f".{decimals}" if decimals else "")
-    number = cell["currency"] + number + cell["after"].rstrip()
-    if value < 0 and float(text):
+    long = [each["whole"] for each in near if len(each["whole"]) > 3] or ["1,000"]
+    number = grouped(whole, max(long, key=lambda each: each.count(","))) + (f".{decimals}" if decimals else "")
+    number = cell["currency"] + number
+    is_negative = value < 0 and float(text) != 0
+    if is_negative and cell["behind"]:
+        number += cell["behind"]
+    number += cell["after"].rstrip()
+    if is_negative and not cell["behind"]:
         minus = (cell["sign"] + cell["sign2"]).replace("+", "") or "-"
         number = f"({number})" if cell["open"] else minus + number
     elif cell["sign"] == "+":
         number = "+" + number
+    number = cell["front"] + number
     found = cell["before"] + number + cell["notes"].rstrip()
     return found if found != written else plain(value)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from numerate.apps.consistency.sentences.patterns import regex
+from numerate.apps.consistency.tables.cell_numbers import header_unit
 from numerate.apps.consistency.tables.formulas import (
     Formula,
     changed_by,
@@ -19,7 +20,6 @@ from numerate.apps.consistency.tables.formulas import (
     taken_from,
     weighted,
 )
-from numerate.apps.consistency.tables.table_numbers import header_unit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from numerate.apps.consistency.sentences.patterns import regex
+from numerate.apps.consistency.tables.cell_numbers import header_unit
 from numerate.apps.consistency.tables.formulas import (
     change_of_rows,
     difference_of,
@@ -23,7 +24,6 @@ from numerate.apps.consistency.tables.formulas import (
     sum_of,
 )
 from numerate.apps.consistency.tables.named_relations import YEAR, Candidate, known_by_name, rates_by_name, runs
-from numerate.apps.consistency.tables.table_numbers import header_unit
 from numerate.numerals.unit_factors import converted
 
 if TYPE_CHECKING:
@@ -68,9 +68,17 @@ _LENGTH = regex(
 _HOURS = regex(r"\b(?:hours|hrs?|h)\b", re.IGNORECASE)
 _GROWTH = regex(r"\b(?:growth|change|increase|yoy|gain|delta)\b|[+±Δ]", re.IGNORECASE)
 _RUNNING = regex(r"\b(?:cumulative|running|accumulated|balance)\b", re.IGNORECASE)
-_LEFT = regex(r"\b(?:profit|net|surplus|balance|margin|result|gain)\b", re.IGNORECASE)
-_TAKEN = regex(r"\b(?:costs?|expenses|expenditures?|spending|outgoings)\b", re.IGNORECASE)
-_GIVEN = regex(r"\b(?:income|revenues?|sales|receipts|turnover)\b", re.IGNORECASE)
+_LEFT = regex(
+    r"\b(?:profit|net|surplus|balance|margin|result|gain|gewinn|überschuss|saldo|ergebnis|solde|bénéfice|marge)\b",
+    re.IGNORECASE,
+)
+_TAKEN = regex(
+    r"\b(?:costs?|expenses|expenditures?|spending|outgoings|kosten|ausgaben|aufwand|dépenses|coûts?|gastos)\b",
+    re.IGNORECASE,
+)
+_GIVEN = regex(
+    r"\b(?:income|revenues?|sales|receipts|turnover|umsatz|erlöse?|einnahmen|recettes|ventes|ingresos)\b", re.IGNORECASE
+)
 _TOTAL = regex(r"\b(?:total|so far|to date|sum|overall|ytd)\b", re.IGNORECASE)
 _IN = regex(
     r"(?:in|inflows?|deposits?|credits?|received|receipts|arrivals|added|additions|bought|purchases|income|joined|new"
@@ -100,7 +108,11 @@ def candidates_of(table: NumberTable, columns: list[int]) -> Iterator[Candidate]
     likely = sorted(columns, key=lambda each: (not is_named(name[each]), -each))
     for target in likely:
         for run in runs(columns, columns.index(target)):
-            if not any(table.is_year(each) for each in run):
+            # `Profit = Sales - Cost`, and not `Sales = Cost + Profit`: what is computed is blamed.
+            is_left = len(run) == 2 and any(
+                _is_profit(name[less], name[target], name[left]) for less, left in (run, run[::-1])
+            )
+            if not is_left and not any(table.is_year(each) for each in run):
                 text = f"{name[target]} = {' + '.join(name[each] for each in run)}"
                 told = len(run) == len(columns) - 1 and _WHOLE.search(name[target]) is not None
                 yield Candidate("row-sum", target, run, text, sum_of(run), is_told=told)

@@ -15,10 +15,10 @@ import numpy as np
 
 from numerate.apps.consistency.base import Rule, finding_in_cell, rules
 from numerate.apps.consistency.sentences.patterns import regex
+from numerate.apps.consistency.tables.cell_numbers import cell_number
 from numerate.apps.consistency.tables.cell_style import like_cell
 from numerate.apps.consistency.tables.relation_candidates import LEARN_ROWS, Candidate, candidates_of, is_named, is_span
 from numerate.apps.consistency.tables.table_dates import date_findings
-from numerate.apps.consistency.tables.table_numbers import cell_number
 from numerate.apps.consistency.tables.table_units import unit_findings
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -10,27 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from numerate.apps.consistency.sentences.patterns import regex
-from numerate.numerals.unit_tables import UNITS
+from numerate.apps.consistency.tables.cell_numbers import cell_number, has_decimal_commas
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numerate.apps.documents import Document
 
-__all__ = ["NumberTable", "cell_number", "has_decimal_commas", "header_unit", "table_of"]
+__all__ = ["NumberTable", "table_of"]
 
-_NUMBER = regex(
-    r"[~≈]?\s*(?P<open>\()?\s*(?P<sign>[-+−–]?)\s*(?P<currency>[$€£¥])?\s*(?P<sign2>[-−]?)"
-    r"(?P<digits>\d{1,3}(?:[,'\u00a0\u202f ]\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)"
-    r"(?P<exponent>[eE][-+]?\d{1,3})?\s*(?P<suffix>%|‰"
-    r"|[A-Za-zµ°/²³$€£]{1,12})?\s*(?P<close>\))?\s*(?:\[\w{1,3}\]|[*†‡])*"
-)
-_EUROPEAN = regex(
-    r"(?:[$€£¥]\s?)?[-+−]?(?:\d{1,3}(?:\.\d{3})+(?:,\d+)?|\d+,\d{1,2}|\d+,\d{4,}"
-    r"|\d{1,3}(?:['\u00a0\u202f ]\d{3})+,\d{1,2})(?:\s?(?:[%‰$€£]|[A-Za-zµ°]{1,4}[²³]?))?"
-)
-_CLOCK = regex(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
-_GROUPS = regex(r"[,'\u00a0\u202f ]")
 _TOTAL = regex(
     r"(?:.{0,40}\b)?(?:(?:grand|sub|overall|net)[ -]?)?(?:totals?|subtotals?|sums?|gesamt|summe"
     r"|insgesamt)(?:\b.{0,30})?|all(?: (?:[a-z]+ )?[a-z]{3,})?|overall|combined|altogether|in all|whole [a-z ]{3,20}",
@@ -55,73 +42,8 @@ _ODD = regex(
     re.IGNORECASE,
 )
 _NOTED = regex(r"[a-z] \((?=[^()]*[a-z]{3})[^()]{4,30}\)$", re.IGNORECASE)
-_UNIT = regex(r"[(\[,] ?([^()\[\],]{1,12})[)\]]?\s*$|\bin ([a-zµ°/²³0-9]{1,12})\s*$")
 NUMERIC_FROM = 0.6
 """Share of the filled cells of a column that must be numbers."""
-
-
-def cell_number(text: str) -> tuple[float, float, str] | None:
-    """Value, worth of the last digit, and suffix of a cell; None if it is not one number. `12%` is 12.
-
-    Example:
-        >>> cell_number("1,234.50"), cell_number("(317)"), cell_number("12%"), cell_number("n/a")
-        ((1234.5, 0.01, ''), (-317.0, 1.0, ''), (12.0, 1.0, '%'), None)
-        >>> cell_number("8:10")
-        (490.0, 1.0, 'clock')
-    """
-    text = text.strip()
-    try:  # plain decimals, most cells
-        value = float(text)
-    except ValueError:
-        pass
-    else:
-        whole, _, fraction = text.partition(".")
-        if (fraction.isdecimal() or not fraction) and whole.lstrip("-").isdecimal() and text.isascii():
-            return value, 10.0 ** -len(fraction), ""
-    match = _NUMBER.fullmatch(text)
-    if match is None:
-        clock = _CLOCK.fullmatch(text)
-        if clock is None or int(clock[2]) > 59:
-            return None
-        return 60.0 * int(clock[1]) + int(clock[2]) + int(clock[3] or 0) / 60, 1.0, "clock"
-    digits = _GROUPS.sub("", match["digits"])
-    value = float(digits + (match["exponent"] or ""))
-    if not math.isfinite(value):
-        return None
-    negative = match["sign"] in ("-", "−", "–") or match["sign2"] or (match["open"] and match["close"])
-    if bool(match["open"]) != bool(match["close"]):
-        return None
-    decimals = len(digits.partition(".")[2]) - int((match["exponent"] or "e0")[1:])
-    return (
-        (-value if negative else value),
-        10.0**-decimals if abs(decimals) < 300 else 0.0,
-        match["suffix"] or match["currency"] or "",
-    )
-
-
-def header_unit(header: str) -> str | None:
-    """Normal spelling of the unit in a column's name: `Distance (km)` -> `km`.
-
-    Example:
-        >>> header_unit("Distance (km)"), header_unit("Weight [lb]"), header_unit("Name")
-        ('km', 'lb', None)
-    """
-    match = _UNIT.search(header)
-    return UNITS.get((match[1] or match[2]).strip()) if match else None
-
-
-def has_decimal_commas(cells: Sequence[str]) -> bool:
-    """Whether the cells of a column are written with decimal commas; the first 200 tell.
-
-    Example:
-        >>> has_decimal_commas(["3,50 €", "1.250,00 €"]), has_decimal_commas(["1,250", "3.50"])
-        (True, False)
-    """
-    some = [cell for cell in cells[:200] if "," in cell]
-    if any("." in cell and cell.find(",") < cell.find(".") for cell in some):
-        return False
-    european = sum(_EUROPEAN.fullmatch(cell.strip()) is not None for cell in some)
-    return european > 0 and european >= 0.8 * len(some)
 
 
 def table_of(document: Document) -> NumberTable:
