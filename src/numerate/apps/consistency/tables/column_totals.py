@@ -11,6 +11,8 @@ from numerate.apps.consistency.base import Rule, finding_in_cell, plain, rules
 from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.slips import is_slip
 from numerate.apps.consistency.tables.cell_style import like_cell
+from numerate.apps.consistency.tables.slipped_parts import slipped_part
+from numerate.apps.consistency.tables.total_parts import cell_of, fits_of, parts_of, sums_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -37,6 +39,9 @@ _PEOPLE = regex(
     r"|pupils?|students?|cases|participants?|women|men|adults?|members?)\b",
     re.IGNORECASE,
 )
+_WHOLE = ("section", "block", "all")
+"""What a total is the sum of that nothing else tells of."""
+_NAMED_TOTAL = regex(r"(?:grand )?totals?|sum|summe|gesamt(?:summe)?|insgesamt|suma|totale", re.IGNORECASE)
 _REST = regex(r"others?|rest|remaining|don'?t know|undecided|none|misc\w*", re.IGNORECASE)
 
 
@@ -56,11 +61,11 @@ class ColumnTotals(Rule):
             return
         for row in totals:
             columns = [column for column in table.numeric if np.isfinite(table.values[row, column])]
-            sums = {column: _sums(table, row, column, totals) for column in columns}
+            sums = {column: sums_of(table, row, column, totals) for column in columns}
             broken = list(_broken_shares(document, table, row, columns))
             yield from broken
             shared = {finding.cell[1] for finding in broken if finding.cell}
-            fits = {column: _fits(table, row, column, sums[column]) for column in columns}
+            fits = {column: fits_of(table, row, column, sums[column]) for column in columns}
             for column in columns:
                 if (
                     column in shared
@@ -70,8 +75,12 @@ class ColumnTotals(Rule):
                     or table.is_year(column)
                 ):
                     continue
-                best = _expected(table, row, column, sums, fits, totals)
-                if best is not None:
+                beside = _beside(table, row, column, fits)
+                best = _expected(table, row, column, sums, beside, totals)
+                part = _slipped_part(document, table, row, column, sums[column], beside, best, totals)
+                if part is not None:
+                    yield part
+                elif best is not None:
                     yield _finding(document, table, row, column, best)
 
 
@@ -141,43 +150,16 @@ def holding_totals(table: NumberTable) -> Iterator[tuple[int, int, list[int], fl
         for column in table.numeric:
             if not np.isfinite(table.values[row, column]) or table.is_year(column) or table.is_clock(column):
                 continue
-            sums = _sums(table, row, column, totals)
-            parts = _parts(table, row, column, totals)
-            for name in _fits(table, row, column, sums):
+            sums = sums_of(table, row, column, totals)
+            parts = parts_of(table, row, column, totals)
+            for name in fits_of(table, row, column, sums):
                 yield row, column, parts[name.removesuffix("-sizes")], sums[name][1]
 
 
-def _parts(table: NumberTable, row: int, column: int, totals: list[int]) -> dict[str, list[int]]:
-    """Rows of the cells that a total may be the sum of, by the name of the choice; two at least."""
-    values = table.values[:, column]
-    earlier = [each for each in totals if each < row]
-    parts = [each for each in range(row) if each not in earlier]
-    block = [each for each in parts if not earlier or each > earlier[-1]]
-    after = [each for each in range(row + 1, len(values)) if each not in totals]
-    choices = {"block": block, "all": parts, "subtotals": earlier, "after": after if row == 0 else []}
-    if earlier:
-        choices["last-and-block"] = [earlier[-1], *block]
-        choices["subtotals-and-block"] = [*earlier, *block]
-    kept = {name: [each for each in some if np.isfinite(values[each])] for name, some in choices.items()}
-    return {name: rows for name, rows in kept.items() if len(rows) > 1}
-
-
-def _sums(table: NumberTable, row: int, column: int, totals: list[int]) -> dict[str, tuple[float, float, int]]:
-    """Sums that a total may stand for: name -> sum, slack by rounding, number of parts."""
-    values, steps = table.values[:, column], table.steps[:, column]
-    found = {}
-    for name, kept in _parts(table, row, column, totals).items():
-        slack = float(steps[kept].sum() + steps[row]) / 2 if steps[kept].max() < 1 or steps[row] < 1 else 0.0
-        found[name] = (float(values[kept].sum()), slack, len(kept))
-        found[f"{name}-sizes"] = (float(np.abs(values[kept]).sum()), slack, len(kept))
-    return found
-
-
-def _fits(table: NumberTable, row: int, column: int, sums: dict[str, tuple[float, float, int]]) -> set[str]:
-    total = table.values[row, column]
-    return {
-        name for name, (whole, slack, _) in sums.items() if abs(abs(whole) - abs(total)) <= slack + 1e-6 * abs(whole)
-    }
+def _beside(table: NumberTable, row: int, column: int, fits: dict[int, set[str]]) -> set[str]:
+    """What the other numbers of a total's row are the sums of."""
+    others = [fits[other] for other in fits if other != column and abs(table.values[row, other]) > 0]
+    return set().union(*others)
 
 
 def _expected(
@@ -185,29 +167,33 @@ def _expected(
     row: int,
     column: int,
     sums: dict[int, dict[str, tuple[float, float, int]]],
-    fits: dict[int, set[str]],
+    beside: set[str],
     totals: list[int],
 ) -> tuple[float, float] | None:
     """The sum that should stand there and how sure that is; None if the column may be no sum at all."""
-    if _MEAN.search(table.header[column]):
-        return None
     total = table.values[row, column]
-    beside = (
-        set().union(*(fits[other] for other in fits if other != column and abs(table.values[row, other]) > 0))
-        if len(fits) > 1
-        else set()
-    )
-    for name in ("block", "all", "subtotals", "after", "last-and-block", "subtotals-and-block"):
+    if _MEAN.search(table.header[column]) or _is_average(table, row, column, totals):
+        return None
+    names = ["section", "block", "all", "subtotals", "after", "last-and-block", "subtotals-and-block"]
+    for name in sorted(names, key=lambda each: each not in beside):
         if name not in sums[column]:
             continue
         whole, _slack, count = sums[column][name]
         if whole == 0 or total == 0:
             continue
+        is_share = "%" in cell_of(table, row, column) or (
+            table.is_percent(column) and "%" not in table.suffixes[column]
+        )
+        if is_share and not (99 <= total <= 101 or 99 <= whole <= 101 or near_slip(total, whole)):
+            continue  # rates and growths do not add up
         is_near = 0.6 < abs(total / whole) < 1.7
         if name in beside and is_near:
             return whole, 0.95
         above = [other for other in totals if other != row and np.isfinite(table.values[other, column])]
-        if any(name in _fits(table, other, column, _sums(table, other, column, totals)) for other in above) and is_near:
+        if (
+            any(name in fits_of(table, other, column, sums_of(table, other, column, totals)) for other in above)
+            and is_near
+        ):
             return whole, 0.93
         if (
             table.is_percent(column)
@@ -237,8 +223,47 @@ def _expected(
     return None
 
 
+def _slipped_part(
+    document: Document, table: NumberTable, row: int, column: int, sums: dict[str, tuple[float, float, int]],
+    beside: set[str], best: tuple[float, float] | None, totals: list[int],
+) -> Finding | None:  # fmt: skip
+    """The part with which a total fails, if a slip explains that part, and none explains the total."""
+    total = float(table.values[row, column])
+    if _MEAN.search(table.header[column]) or (best is not None and near_slip(total, best[0])):
+        return None
+    parts = parts_of(table, row, column, totals)
+    for name in parts:
+        whole, slack, _ = sums[name]
+        is_sum = name in beside or (best is not None and whole == best[0])
+        if not is_sum and (best is not None or not _is_total(table.labels[row]) or name not in _WHOLE):
+            continue
+        some = [part for part in parts[name] if part not in table.taken_rows]
+        found = slipped_part(table.values[:, column], table.steps[:, column], some, total - whole, slack, is_sum=is_sum)
+        if found is None:
+            continue
+        part, meant = found[0], like_cell(document.rows, found[0], column, found[1])
+        written = document.rows[part][column].strip()
+        message = (
+            f"With {meant} instead of {written}, the cells of {document.header[column]!r} add up to "
+            f"{document.rows[row][column].strip()}."
+        )
+        evidence = {"expected": found[1], "value": float(table.values[part, column])}
+        return finding_in_cell(
+            "total", document, part, column, message, meant=meant, probability=0.9 if best else 0.85, **evidence
+        )
+    return None
+
+
+def _is_average(table: NumberTable, row: int, column: int, totals: list[int]) -> bool:
+    """Whether a percentage lies below one of its parts, as the growth of a whole does."""
+    if "%" not in cell_of(table, row, column) and not table.is_percent(column):
+        return False
+    parts = parts_of(table, row, column, totals).get("block", [])
+    return any(table.values[part, column] > table.values[row, column] for part in parts)
+
+
 def _is_total(label: str) -> bool:
-    return label.strip().lower().rstrip(":") in ("total", "sum", "grand total", "totals")
+    return _NAMED_TOTAL.fullmatch(label.strip().rstrip(":")) is not None
 
 
 def near_slip(total: float, whole: float) -> bool:

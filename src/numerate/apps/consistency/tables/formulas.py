@@ -7,7 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 __all__ = [
-    "Formula", "change_of_rows", "changed_by", "difference_of", "flow_of", "growth_of", "growth_of_rows", "mean_of",
+    "Formula", "change_of_rows", "changed_by", "changed_product", "difference_of", "flow_of", "growth_of",
+    "growth_of_rows", "mean_of",
     "product_of", "quotient_of", "running_total", "scaled_by", "signed_sum", "sum_from_top", "sum_of", "taken_from",
     "weighted",
 ]  # fmt: skip
@@ -110,6 +111,16 @@ def changed_by(source: int, percent: int, sign: int) -> Formula:
     def formula(values: np.ndarray, halves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         expected = values[:, source] * (1 + sign * values[:, percent] / 100)
         return expected, np.where(halves[:, source] < 0.5, halves[:, source], 0.0)
+
+    return formula
+
+
+def changed_product(a: int, b: int, percent: int, sign: int) -> Formula:
+    """The product of two columns, raised (1) or reduced (-1) by the percentage of a third one."""
+
+    def formula(values: np.ndarray, halves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        expected = values[:, a] * values[:, b] * (1 + sign * values[:, percent] / 100)
+        return expected, 1e-6 * np.abs(expected)
 
     return formula
 

@@ -14,6 +14,7 @@ from numerate.apps.consistency.tables.cell_numbers import header_unit
 from numerate.apps.consistency.tables.formulas import (
     Formula,
     changed_by,
+    changed_product,
     mean_of,
     quotient_of,
     signed_sum,
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from numerate.apps.consistency.tables.table_numbers import NumberTable
 
-__all__ = ["YEAR", "Candidate", "known_by_name", "rates_by_name", "runs"]
+__all__ = ["COUNTED", "PRICED", "YEAR", "Candidate", "known_by_name", "rates_by_name", "runs"]
 
 _WON = regex(r"w|won|wins", re.IGNORECASE)
 _DRAWN = regex(r"d|t|drawn|draws|ties|tied", re.IGNORECASE)
@@ -38,6 +39,8 @@ _STOCK_START = regex(r"\b(?:opening|start\w*|begin\w*|initial|previous|before|ol
 _STOCK_END = regex(r"\b(?:closing|end\w*|final|current|after|now|balance|new|carried forward|stock)\b", re.IGNORECASE)
 _REDUCED = regex(r"\b(?:discount|rebate|reduction|off|loss|waste|shrinkage)\b", re.IGNORECASE)
 _RAISED = regex(r"\b(?:tax|vat|markup|mark-up|surcharge|interest|margin|increase|rise|raise)\b", re.IGNORECASE)
+COUNTED = regex(r"\b(?:quantity|qty|count|units|hours|pieces|number|sold|items)\b", re.IGNORECASE)
+PRICED = regex(r"\b(?:price|rate|cost|fee|wage|each|per)\b", re.IGNORECASE)
 YEAR = regex(r"\b[12]\d{3}\b")
 _BORN = regex(r"\b(?:born|birth|yob|founded|built|established|opened)\b", re.IGNORECASE)
 _AGED = regex(r"^age\b(?! (?:at|when|of))|\bage (?:in|on) |\byears old\b", re.IGNORECASE)
@@ -57,6 +60,8 @@ class Candidate:
     cost: float = 0.0
     is_told: bool = False
     """Whether the names of the columns say so."""
+    only_slips: bool = False
+    """Whether a row that breaks it must look like a slip: it may have a price of its own."""
 
 
 def known_by_name(table: NumberTable, columns: list[int]) -> Iterator[Candidate]:
@@ -84,6 +89,13 @@ def known_by_name(table: NumberTable, columns: list[int]) -> Iterator[Candidate]
                     text = f"{name[target]} = {name[source]} {'+' if sign > 0 else '-'} {name[percent]}"
                     yield Candidate(
                         "product", target, (source, percent), text, changed_by(source, percent, sign), is_told=True
+                    )
+            rest = [each for each in columns if sign and each not in (percent, target)]
+            for a, b in itertools.permutations(rest, 2):
+                if COUNTED.search(name[a]) and PRICED.search(name[b]) and not table.is_percent(a):
+                    text = f"{name[target]} = {name[a]} x {name[b]} {'+' if sign > 0 else '-'} {name[percent]}"
+                    yield Candidate(
+                        "product", target, (a, b, percent), text, changed_product(a, b, percent, sign), is_told=True
                     )
     for target, source in itertools.permutations(columns, 2):
         if _AGED.search(name[target]) and _BORN.search(name[source]) and table.is_year(source):

@@ -6,10 +6,9 @@ import itertools
 import re
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.tables.cell_numbers import header_unit
+from numerate.apps.consistency.tables.column_ratios import LEARN_ROWS, constant_ratio, exact_ratio
 from numerate.apps.consistency.tables.formulas import (
     change_of_rows,
     difference_of,
@@ -22,8 +21,17 @@ from numerate.apps.consistency.tables.formulas import (
     scaled_by,
     sum_from_top,
     sum_of,
+    weighted,
 )
-from numerate.apps.consistency.tables.named_relations import YEAR, Candidate, known_by_name, rates_by_name, runs
+from numerate.apps.consistency.tables.named_relations import (
+    COUNTED,
+    PRICED,
+    YEAR,
+    Candidate,
+    known_by_name,
+    rates_by_name,
+    runs,
+)
 from numerate.numerals.unit_factors import converted
 
 if TYPE_CHECKING:
@@ -33,8 +41,6 @@ if TYPE_CHECKING:
 
 __all__ = ["LEARN_ROWS", "Candidate", "candidates_of", "is_named", "is_span"]
 
-LEARN_ROWS = 2_000
-"""Rows that relations are learnt from."""
 _LOW = regex(
     r"\b(?:mean|median|average|avg|lowest|low|lower|min|minimum|from|start|begin|opened|open|opening|initial|before"
     r"|born|first|departure|founded|established)\b",
@@ -90,8 +96,6 @@ _OUT = regex(
     r"|deaths|leavers|spent|shipped|used|paid out|outgoing)(?: \(.*\))?",
     re.IGNORECASE,
 )
-_COUNTED = regex(r"\b(?:quantity|qty|count|units|hours|pieces|number|sold|items)\b", re.IGNORECASE)
-_PRICED = regex(r"\b(?:price|rate|cost|fee|wage|each|per)\b", re.IGNORECASE)
 _TO_PAY = regex(r"\b(?:amount|total|cost|revenue|sum|sales|pay|value|charge|subtotal)\b", re.IGNORECASE)
 _AREA = regex(r"\barea\b", re.IGNORECASE)
 _SIDE = regex(r"\b(?:length|width|depth|breadth|height|long|wide)\b", re.IGNORECASE)
@@ -153,11 +157,16 @@ def candidates_of(table: NumberTable, columns: list[int]) -> Iterator[Candidate]
                 yield Candidate("percentage", target, (a, b), text, quotient_of(a, b, scale))
     for a, target in itertools.combinations(columns, 2):
         known = _unit_ratio(name[a], name[target])
-        ratio = known or _constant(table, a, target)
+        ratio = known or constant_ratio(table, a, target)
         if ratio is not None:
             text = f"{name[target]} = {ratio:.6g} x {name[a]}"
             cost = -6.0 if known else 4.0
             yield Candidate("ratio", target, (a,), text, scaled_by(a, ratio), cost, known is not None)
+    for a, target in itertools.permutations(columns, 2):
+        ratio = exact_ratio(table, a, target)
+        if ratio is not None:
+            text = f"{name[target]} = {ratio:g} x {name[a]}"
+            yield Candidate("ratio", target, (a,), text, weighted(a, ratio, None), 4.0, only_slips=True)
 
 
 def is_span(one: str, other: str, *, ordered: bool = True) -> bool:
@@ -187,8 +196,8 @@ def _is_later(one: str, other: str) -> bool:
 
 def _is_price(one: str, other: str, target: str) -> bool:
     """Whether two columns are a count and a price, and the target what is to pay."""
-    counted = _COUNTED.search(one), _COUNTED.search(other)
-    priced = _PRICED.search(one), _PRICED.search(other)
+    counted = COUNTED.search(one), COUNTED.search(other)
+    priced = PRICED.search(one), PRICED.search(other)
     if _AREA.search(target):
         return _SIDE.search(one) is not None and _SIDE.search(other) is not None
     return bool(_TO_PAY.search(target)) and bool((counted[0] and priced[1]) or (counted[1] and priced[0]))
@@ -245,20 +254,3 @@ def _unit_ratio(one: str, other: str) -> float | None:
         return None
     factors = converted(1.0, units[0], units[1])  # type: ignore[arg-type]
     return factors[0] if len(factors) == 1 and "°" not in f"{units}" else None
-
-
-def _constant(table: NumberTable, a: int, target: int) -> float | None:
-    """The constant ratio of two columns, from the rows with the most digits; None if one column copies the other."""
-    one, other = table.values[:LEARN_ROWS, a], table.values[:LEARN_ROWS, target]
-    known = np.isfinite(one) & np.isfinite(other) & (one != 0) & (other != 0)
-    if known.sum() < 3 or table.is_year(a) or table.is_year(target):
-        return None
-    ratios = other[known] / one[known]
-    ratio = float(np.median(ratios))
-    if ratio == 0 or not np.isfinite(ratio):
-        return None
-    # The median of rounded quotients is rough; the sums of the rows near it are better.
-    near = np.abs(ratios / ratio - 1) < 0.1
-    whole = float(np.abs(one[known][near]).sum())
-    ratio = float(np.abs(other[known][near]).sum()) / whole * (1 if ratio > 0 else -1) if whole > 0 else ratio
-    return None if abs(ratio - 1) < 1e-9 else ratio

@@ -15,6 +15,7 @@ import numpy as np
 
 from numerate.apps.consistency.base import Rule, finding_in_cell, rules
 from numerate.apps.consistency.sentences.patterns import regex
+from numerate.apps.consistency.slips import is_slip
 from numerate.apps.consistency.tables.cell_numbers import cell_number
 from numerate.apps.consistency.tables.cell_style import like_cell
 from numerate.apps.consistency.tables.relation_candidates import LEARN_ROWS, Candidate, candidates_of, is_named, is_span
@@ -51,6 +52,7 @@ class Relation:
         text: The relation in words.
         formula: Computes expected values and their slack.
         share: Share of the rows in which it holds.
+        only_slips: Whether a row that breaks it must look like a slip.
     """
 
     kind: str
@@ -59,6 +61,7 @@ class Relation:
     text: str
     formula: Formula
     share: float
+    only_slips: bool = False
 
 
 @rules.register("relation")
@@ -90,6 +93,10 @@ class Relations(Rule):
                 wrong = np.abs(actual - expected) > slack + halves[:, relation.target] * digits + 1e-9 * np.abs(
                     expected
                 )
+                if relation.kind in ("growth", "row-growth"):
+                    # A larger deduction is a growth of the size, or a fall of the number.
+                    is_less = (table.values[:, list(relation.sources)] < 0).any(1)
+                    wrong &= ~(is_less & (np.abs(actual + expected) <= slack + halves[:, relation.target] * 2.04))
             blank = np.isfinite(actual) & ~np.isfinite(expected)
             wrong &= np.isfinite(actual) & np.isfinite(expected)
             if relation.kind == "row-sum" and blank[: len(blank) - len(table.total_rows)].any():
@@ -99,10 +106,14 @@ class Relations(Rule):
             wrong[table.odd_rows] = False
             if relation.kind not in ("row-sum", "difference"):
                 wrong[table.total_rows] = False
+                if table.total_rows and table.total_rows[-1] >= len(wrong) / 2:
+                    wrong[table.total_rows[-1] :] = False  # the turnout below the votes
                 if table.is_percent(relation.target):
                     wrong &= ~((expected > 99) & (expected < 101))  # the turnout, or a total without that name
             for row in np.flatnonzero(wrong):
                 if any(_has_other_unit(document, int(row), each) for each in (relation.target, *relation.sources)):
+                    continue
+                if relation.only_slips and not _has_slip(table, relation, int(row), float(expected[row])):
                     continue
                 columns = frozenset((relation.target, *relation.sources))
                 if (int(row), columns) not in explained:
@@ -151,8 +162,16 @@ def find_relations(table: NumberTable) -> list[Relation]:
         if share is not None:
             taken.add(used)
             sums |= {used} if each.kind == "row-sum" else set()
-            found.append(Relation(each.kind, each.target, each.sources, each.text, each.formula, share))
+            found.append(
+                Relation(each.kind, each.target, each.sources, each.text, each.formula, share, each.only_slips)
+            )
     return found
+
+
+def _has_slip(table: NumberTable, relation: Relation, row: int, expected: float) -> bool:
+    """Whether a row breaks the ratio of two columns by a slip in one of them."""
+    actual, source = table.values[row, relation.target], table.values[row, relation.sources[0]]
+    return is_slip(actual, expected) or is_slip(source, source * actual / expected)
 
 
 def _has_other_unit(document: Document, row: int, column: int) -> bool:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from numerate.apps.consistency.base import finding_in_cell
+from numerate.apps.consistency.slips import is_slip
 from numerate.apps.consistency.tables.cell_style import like_cell
 from numerate.apps.consistency.tables.column_totals import near_slip
 from numerate.apps.consistency.tables.relations import find_relations, holding_rows
@@ -51,6 +52,7 @@ def with_shared_cells(
         return findings
     relations, trials = find_relations(table), 0
     for row in sorted(rows):
+        slips: list[tuple[int, str, float]] = []
         for column, value, broken in _proposals(table, row, relations, blaming):
             if trials == MAX_TRIALS:
                 return findings
@@ -63,11 +65,35 @@ def with_shared_cells(
                 continue
             told = [*broken, *(f"the total of {document.header[column]!r}" for each in gone if each.rule == "total")]
             if len(told) < 2:
+                if is_slip(abs(float(table.values[row, column])), abs(value)):
+                    slips.append((column, meant, value))
                 continue
             findings = [each for each in findings if each not in gone]
             findings.append(_finding(document, row, column, meant, told, value=table.values[row, column], real=value))
             break
+        else:
+            findings = _with_slip(document, table, findings, row, slips)
     return _without_followers(document, findings, again)
+
+
+def _with_slip(
+    document: Document, table: NumberTable, findings: list[Finding], row: int, slips: Sequence[tuple[int, str, float]]
+) -> list[Finding]:
+    """The findings with the one cell of a row blamed that a slip explains, where none explains the computed one."""
+    blamed = [each for each in findings if each.rule == "relation" and each.cell and each.cell[0] == row]
+    if len(slips) != 1 or len(blamed) != 1 or "value" not in blamed[0].evidence:
+        return findings
+    (column, meant, real), (old,) = slips[0], blamed
+    if near_slip(old.evidence["value"], old.evidence["expected"]) or old.cell == (row, column):
+        return findings
+    written = document.rows[row][column].strip()
+    text, _, _ = old.message.partition("; here")
+    message = f"{text}; here, too, with {meant} instead of {written}."
+    evidence = {**old.evidence, "expected": real, "value": float(table.values[row, column])}
+    found = finding_in_cell(
+        "relation", document, row, column, message, meant=meant, probability=old.probability, **evidence
+    )
+    return [found if each is old else each for each in findings]
 
 
 def _without_followers(

@@ -20,7 +20,8 @@ __all__ = ["NumberTable", "table_of"]
 
 _TOTAL = regex(
     r"(?:.{0,40}\b)?(?:(?:grand|sub|overall|net)[ -]?)?(?:totals?|subtotals?|sums?|gesamt|summe"
-    r"|insgesamt)(?:\b.{0,30})?|all(?: (?:[a-z]+ )?[a-z]{3,})?|overall|combined|altogether|in all|whole [a-z ]{3,20}",
+    r"|insgesamt)(?:\b.{0,30})?|all(?! others?\b)(?: (?:[a-z]+ )?[a-z]{3,})?|overall|combined|altogether|in all"
+    r"|whole [a-z ]{3,20}",
     re.IGNORECASE,
 )
 _SUBTOTAL = regex(r"(?:(?:grand|sub)[ -]?)?totals?|sum", re.IGNORECASE)
@@ -42,6 +43,10 @@ _ODD = regex(
     re.IGNORECASE,
 )
 _NOTED = regex(r"[a-z] \((?=[^()]*[a-z]{3})[^()]{4,30}\)$", re.IGNORECASE)
+_TAKEN = regex(r"(?:less|minus|abzüglich|moins)\b[ :]", re.IGNORECASE)
+_YEAR = regex(r"(?:FY ?)?(?:19|20)\d\d")
+_HEADINGS = 3
+"""Rows at the top of a table that may belong to its header."""
 NUMERIC_FROM = 0.6
 """Share of the filled cells of a column that must be numbers."""
 
@@ -81,6 +86,7 @@ class NumberTable:
         self.filled = np.zeros(width, dtype=np.int64)
         for index in range(width):
             self._read_column(index)
+        self._leave_out_headings()
         counts = np.isfinite(self.values).sum(0)
         self.numeric = [
             index for index in range(width) if counts[index] > 1 and counts[index] >= NUMERIC_FROM * self.filled[index]
@@ -109,6 +115,25 @@ class NumberTable:
                     suffixes.add(found[2])
         self.filled[index] = filled
 
+    def _leave_out_headings(self) -> None:
+        """The years of a second header row are no numbers of their columns: `Sales | 2022 | 2023 | Change`."""
+        rows = self.document.rows
+        for row in range(min(_HEADINGS, len(rows) - 2)):
+            filled = [column for column, cell in enumerate(rows[row][: len(self.header)]) if cell.strip()]
+            years = [column for column in filled if column and _YEAR.fullmatch(rows[row][column].strip())]
+            if not filled:
+                continue
+            texts = [column for column in filled if column not in years]
+            below = np.isfinite(self.values[row + 1 :])
+            # A text above numbers, or nothing above the labels, makes it a header and not a row of founding years.
+            is_heading = 0 not in filled or any(column and below[:, column].any() for column in texts)
+            if not is_heading or any(np.isfinite(self.values[row, column]) for column in texts):
+                return
+            for column in years:
+                if not self._are_years(self.values[row + 1 :, column]):
+                    self.values[row, column] = np.nan
+                    self.filled[column] -= 1
+
     @cached_property
     def labels(self) -> list[str]:
         """The first text of each row, which names it."""
@@ -133,7 +158,24 @@ class NumberTable:
                 or (second is not None and second < len(cells) and _SUBTOTAL.fullmatch(cells[second].strip()))
             )
         ]
+        found = sorted({*found, *self._unnamed_subtotals(found)})
         return found or ([len(self.values) - 1] if self._ends_with_whole() else [])
+
+    def _unnamed_subtotals(self, totals: Sequence[int]) -> list[int]:
+        """Rows without a label that hold the sums of their section, between rows that have labels."""
+        labels = self.labels
+        blank = [row for row, label in enumerate(labels) if not label and np.isfinite(self.values[row]).any()]
+        if not totals or len(blank) > len(labels) / 3:
+            return []
+        found = []
+        for row in blank:
+            above = [each for each in (*self.heading_rows, *totals, *found) if each < row]
+            parts = self.values[max(above, default=-1) + 1 : row]
+            known = np.isfinite(self.values[row]) & (np.isfinite(parts).sum(0) > 1)
+            sums = np.nansum(parts, 0)
+            if known.any() and (np.abs(sums - self.values[row]) <= 1e-6 * np.abs(sums) + 1e-9)[known].all():
+                found.append(row)
+        return found
 
     def _ends_with_whole(self) -> bool:
         """Whether the last row is what those above add up to, whatever it is called: `Valid votes`, `Income`.
@@ -149,6 +191,16 @@ class NumberTable:
             return True
         columns = [index for index in self.numeric if self.is_percent(index) and self.values[-1, index] == 100]
         return any(abs(float(np.nansum(self.values[:-1, index])) - 100) < 0.6 for index in columns)
+
+    @cached_property
+    def heading_rows(self) -> list[int]:
+        """Rows without a number, which begin a section: `Expenses:`."""
+        return np.flatnonzero(~np.isfinite(self.values).any(1)).tolist()
+
+    @cached_property
+    def taken_rows(self) -> list[int]:
+        """Rows that are named after what is taken off a total."""
+        return [row for row, label in enumerate(self.labels) if _TAKEN.match(label)]
 
     @cached_property
     def noted_rows(self) -> set[int]:
@@ -189,7 +241,10 @@ class NumberTable:
 
     def is_year(self, index: int) -> bool:
         """Whether all numbers of the column are years."""
-        values = self.values[:, index]
+        return self._are_years(self.values[:, index])
+
+    @staticmethod
+    def _are_years(values: np.ndarray) -> bool:
         values = values[np.isfinite(values)]
         return len(values) > 0 and bool(((values >= 1000) & (values <= 2100) & (values == np.round(values))).all())
 
