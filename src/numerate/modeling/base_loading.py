@@ -13,6 +13,7 @@ from numerate.modeling.artefact import Artefact, ArtefactError, NumberModelConfi
 from numerate.modeling.compact_storage import load_compact, read_compact_layout
 from numerate.modeling.folder_checks import check_base_folder, check_links
 from numerate.modeling.introspection import BackboneInfo, first_free_id
+from numerate.processing.saved_tokenizer import load_saved_tokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -120,8 +121,8 @@ def _load_from(inside: Path | None, factory: Any, auto: str, saved: Artefact, op
             if inside.parent != saved.folder.resolve():  # a temporary folder; its tokenizer is that of the base model
                 base.config._name_or_path = saved.config.base_model
             return base
-        if not is_model:
-            return factory.from_pretrained(name, **options)
+        if not is_model:  # in our own folder, the tokens are those that were saved
+            return load_saved_tokenizer(name, **options) if inside else factory.from_pretrained(name, **options)
         options["output_loading_info"] = True
         base, report = factory.from_pretrained(name, **options)
         missing = report["missing_keys"]

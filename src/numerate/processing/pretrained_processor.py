@@ -12,6 +12,7 @@ from transformers import SequenceFeatureExtractor
 
 from numerate.config import ConfigError
 from numerate.processing.encoding import NumberBatch, NumberCollator
+from numerate.processing.saved_tokenizer import load_saved_tokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -154,7 +155,10 @@ class PretrainedProcessor(SequenceFeatureExtractor):
             raise ConfigError(f"{path}: {error}") from None
         if tokenizer is None:
             try:
-                tokenizer = AutoTokenizer.from_pretrained(name, **options | {"trust_remote_code": False})
+                # The tokenizer's files lie beside the processor's, also in the Hub's cache once they are there.
+                if not Path(name).is_dir():
+                    AutoTokenizer.from_pretrained(name, **options | {"trust_remote_code": False})
+                tokenizer = load_saved_tokenizer(Path(path).parent, **options | {"local_files_only": True})
             except Exception as error:  # a folder may be wrong in any way
                 raise ConfigError(f"the tokenizer in {name!r} cannot be loaded: {error}") from None
         try:
