@@ -87,3 +87,11 @@ def test_unusual_texts_equal_themselves() -> None:
     for text in ("\x00", "½ ٣ 12e999 (", "=5", "((((" * 50, "nan inf -inf", "9" * 400):
         assert metrics.exact_match([text], [text], numbers=True).value == 1
         assert metrics.pair_f1(text, text, numbers=True) == 1
+
+
+def test_one_text_is_no_list_of_answers() -> None:
+    for measure in (metrics.exact_match, metrics.token_f1, metrics.spans_f1):
+        with pytest.raises(ValueError, match="must be a list of texts, got 'abc'"):
+            measure("abc", ["a", "b", "c"])
+    with pytest.raises(ValueError, match="answers must be texts, got 12"):
+        metrics.exact_match([12], ["12"])  # type: ignore[list-item]

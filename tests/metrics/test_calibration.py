@@ -228,3 +228,15 @@ def test_expected_calibration_error_matches_manual_calculation() -> None:
         metrics.expected_calibration_error([1.0], [1], bins=0)
     with pytest.raises(ValueError, match="nodes=1"):
         metrics.crps_of_quantiles(lambda level: level, [0.5], nodes=1)
+
+
+def test_arguments_that_do_not_fit_are_quoted() -> None:
+    rows = [[1.0], [2.0], [3.0]]
+    with pytest.raises(ValueError, match=r"got \(3, 1\), \(3,\) and \(1,\)"):
+        metrics.pinball(rows, [0.1, 0.5, 0.9], [2.5])  # the last two exchanged: it was broadcast
+    with pytest.raises(ValueError, match="levels must be between 0 and 1, got 95"):
+        metrics.pinball(rows, [95.0], [1.0, 2.0, 3.0])
+    with pytest.raises(ValueError, match=r"between 0 and 1, got 12\.5"):
+        metrics.calibration_error([0.5, 12.5])
+    with pytest.raises(ValueError, match="PIT values must be between 0 and 1, got -1"):
+        metrics.pit_coverage([0.5, -1.0])

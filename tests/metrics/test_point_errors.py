@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
+from typing import Any
 
 import numpy as np
 import pytest
@@ -187,3 +188,16 @@ def test_errors_near_the_largest_float() -> None:
     assert metrics.rmse([LARGEST] + [0.0] * 3, [-LARGEST] + [0.0] * 3).value == LARGEST
     assert metrics.rmse([LARGEST] * 3, [0.0] * 3).value == LARGEST
     assert metrics.rmse([5e-324], [0.0]).value == metrics.mae([5e-324], [0.0]).value == 5e-324
+
+
+def test_columns_of_a_table() -> None:
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"ours": [1.0, 2.0], "gold": [1, 4]}, index=[7, 3])
+    assert metrics.mae(table["ours"], table["gold"]).value == 1.0
+    assert metrics.mae(table["ours"].to_list(), np.array([1, 4])).value == 1.0
+
+
+@pytest.mark.parametrize("wrong", ["twelve", None, 1j, [2.0]])
+def test_what_is_no_number_is_quoted(wrong: Any) -> None:
+    with pytest.raises(ValueError, match=f"predictions must be numbers, got .*{wrong!r}".replace("[", r"\[")):
+        metrics.rmse([1.0, wrong], [1.0, 2.0])

@@ -67,3 +67,9 @@ def test_roc_auc_edge_cases() -> None:
     assert (labelled.value, labelled.count, labelled.skipped) == (1, 2, 1)
     with pytest.raises(ValueError, match="equally many"):
         metrics.roc_auc([1.0], [True, False])
+
+
+def test_labels_that_are_not_binary_are_quoted() -> None:
+    with pytest.raises(ValueError, match=r"labels must be true or false \(1 or 0\), got 2"):
+        metrics.roc_auc([0.1, 0.2, 0.3], [0, 1, 2])
+    assert metrics.roc_auc([0.1, 0.2, 0.3], [0, math.nan, 1]).skipped == 1

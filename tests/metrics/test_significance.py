@@ -188,3 +188,18 @@ def test_the_mean_of_the_largest_floats() -> None:
     assert math.isnan(mean) and math.isnan(half)
     assert metrics.mean_interval([math.inf]) == (math.inf, None)
     assert metrics.mean_interval([0.0, 0.0]) == (0.0, 0.0)
+
+
+def test_clusters_may_be_named() -> None:
+    names, numbers = ["b", "b", "a", "a"], [0, 0, 1, 1]
+    values = [1.0, 2.0, 3.0, 4.0]
+    named, numbered = (metrics.bootstrap(values, clusters=ids, resamples=200) for ids in (names, numbers))
+    assert named.clusters == numbered.clusters == 2 and named.estimate == numbered.estimate == 2.5
+    assert named.low == 1.5 and named.high == 3.5
+
+
+def test_answers_that_are_neither_right_nor_wrong_are_quoted() -> None:
+    with pytest.raises(ValueError, match=r"answers must be true or false \(1 or 0\), got 3"):
+        metrics.mcnemar([1.0, 3.0], [1.0, 0.0])
+    with pytest.raises(ValueError, match="values must be numbers, got 'a'"):
+        metrics.mean_interval(["a"])  # type: ignore[list-item]

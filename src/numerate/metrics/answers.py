@@ -85,6 +85,8 @@ def spans_f1(
         >>> spans_f1(["2019", "net sales"], ["sales", "2019", "2018"])
         0.5555555555555555
     """
+    _check_list(predicted, "spans")
+    _check_list(gold, "gold spans")
     if not predicted or not gold:
         return float(len(predicted) == len(gold))
     table = [[pair_f1(ours, theirs, numbers, decimals) for theirs in gold] for ours in predicted]
@@ -130,17 +132,27 @@ def token_f1(
 
 
 def _mean_of_best(predicted: Sequence[str | None], gold: Sequence[Gold], measure: Callable[[str, str], float]) -> Score:
+    _check_list(predicted, "answers")
+    _check_list(gold, "gold answers")
     if len(predicted) != len(gold):
         raise MetricError(f"answers and gold answers must be equally many, got {len(predicted)} and {len(gold)}")
     total, count, missing = 0.0, 0, 0
     for answer, right in zip(predicted, gold, strict=True):
-        options = [right] if isinstance(right, str) else list(right)
+        options = [right] if isinstance(right, str) or not hasattr(right, "__iter__") else list(right)
+        if other := [text for text in (*options, "" if answer is None else answer) if not isinstance(text, str)]:
+            raise MetricError(f"answers must be texts, got {other[0]!r}")
         count += bool(options)
         if options and answer is None:
             missing += 1
         elif options and answer is not None:
             total += max(measure(answer, option) for option in options)
     return Score(total / count if count else math.nan, count, len(gold) - count, missing)
+
+
+def _check_list(texts: object, what: str) -> None:
+    """Refuses one text, whose characters would be taken for answers."""
+    if isinstance(texts, str):
+        raise MetricError(f"{what} must be a list of texts, got {texts[:80]!r}")
 
 
 def _words(text: str) -> list[str]:

@@ -37,8 +37,14 @@ def pinball(quantiles: Numbers, levels: Numbers, gold: Numbers) -> Tensor:
     """
     predicted = as_floats(quantiles, "quantiles", dims=2)
     level = torch.as_tensor(levels, dtype=torch.float64, device=predicted.device)
-    truth = as_floats(gold, "gold values").to(predicted.device)[:, None]
-    gap = truth - predicted
+    truth = as_floats(gold, "gold values").to(predicted.device)
+    if len(truth) != len(predicted) or level.shape not in (predicted.shape, predicted.shape[1:]):
+        raise MetricError(
+            f"quantiles (N, C) need levels (C,) or (N, C) and gold values (N,), got {tuple(predicted.shape)}, "
+            f"{tuple(level.shape)} and {tuple(truth.shape)}"
+        )
+    _check_shares(level, "levels")
+    gap = truth[:, None] - predicted
     return torch.where(gap < 0, (level - 1) * gap, level * gap)
 
 
@@ -191,6 +197,7 @@ def pit_coverage(places: Numbers, level: float = 0.9) -> Score:
     if not 0 < level < 1:
         raise MetricError(f"level must be between 0 and 1, got {level=}")
     values = as_floats(places, "PIT values")
+    _check_shares(values, "PIT values")
     known = values.isfinite()
     inside = (values[known] - 0.5).abs() <= level / 2
     return Score(mean_of(inside.double()), len(inside), int((~known).sum()))
@@ -209,6 +216,8 @@ def calibration_error(places: Numbers, levels: Numbers | None = None) -> Score:
     """
     values = as_floats(places, "PIT values")
     level = torch.linspace(0.05, 0.95, 19, dtype=torch.float64) if levels is None else as_floats(levels, "levels")
+    _check_shares(values, "PIT values")
+    _check_shares(level, "levels")
     level = level.to(values.device)
     known = values.isfinite()
     ordered = values[known].sort().values
@@ -280,3 +289,10 @@ def _level_of(quantile: Callable[[Tensor], Tensor], gold: Tensor) -> Tensor:
         under = quantile(middle[:, None])[:, 0] <= gold
         low, high = torch.where(under, middle, low), torch.where(under, high, middle)
     return (low + high) / 2
+
+
+def _check_shares(values: Tensor, what: str) -> None:
+    """Refuses numbers outside of 0 to 1; NaN is left to the metric."""
+    outside = values[(values < 0) | (values > 1)]
+    if len(outside):
+        raise MetricError(f"{what} must be between 0 and 1, got {float(outside[0]):g}")

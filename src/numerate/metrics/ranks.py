@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from numerate.metrics.score import MetricError, Score, as_floats, as_pair
+from numerate.metrics.score import MetricError, Score, as_floats, as_pair, as_truths
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -97,7 +97,7 @@ def roc_auc(scores: Tensor | Sequence[float], positive: Tensor | Sequence[bool])
     """
     values, labels = as_pair(scores, positive)
     known = ~labels.isnan()
-    values, truth = values[known], labels[known].bool()
+    values, truth = values[known], as_truths(labels[known], "labels")
     skipped, broken, wins = int((~known).sum()), int(values.isnan().sum()), int(truth.sum())
     losses = len(values) - wins
     if broken or not wins or not losses:

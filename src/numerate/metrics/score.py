@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -15,7 +16,7 @@ from numerate.errors import NumerateError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["MetricError", "ScipyMissingError", "Score", "as_floats", "as_pair", "import_scipy", "mean_of"]
+__all__ = ["MetricError", "ScipyMissingError", "Score", "as_floats", "as_pair", "as_truths", "import_scipy", "mean_of"]
 
 
 class MetricError(NumerateError, ValueError):
@@ -77,13 +78,31 @@ def as_floats(values: Tensor | Sequence[Any], what: str = "values", dims: int = 
         >>> as_floats([1, 2.5])
         tensor([1.0000, 2.5000], dtype=torch.float64)
     """
-    # Lists go directly to float64: PyTorch would convert them to float32.
-    tensor = torch.as_tensor(values.detach() if isinstance(values, Tensor) else values, dtype=torch.float64)
+    if isinstance(values, Tensor):
+        given: Any = values.detach()
+    else:  # columns of pandas and the like, whose own index is not one of positions
+        given = np.array(values) if hasattr(values, "__array__") else values
+    try:  # lists go directly to float64: PyTorch would convert them to float32
+        tensor = torch.as_tensor(given, dtype=torch.float64)
+    except (TypeError, ValueError, RuntimeError):
+        raise MetricError(f"{what} must be numbers, got {_first_other(given)!r}") from None
     if tensor.numel() == 0 and tensor.dim() < dims:
         tensor = tensor.reshape((0,) * dims)
     if tensor.dim() != dims:
         raise MetricError(f"{what} must have {dims} dimension{'s' * (dims > 1)}, got {tuple(tensor.shape)}")
     return tensor
+
+
+def _first_other(values: Any) -> Any:
+    """The first thing in nested lists that is no real number; the whole if rows differ in length."""
+    waiting = [values]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, list | tuple | np.ndarray):
+            waiting += reversed(list(value))
+        elif not (isinstance(value, int | float | np.number | np.bool_) or hasattr(value, "__float__")):
+            return value
+    return values
 
 
 def as_pair(predicted: Tensor | Sequence[Any], gold: Tensor | Sequence[Any]) -> tuple[Tensor, Tensor]:
@@ -99,6 +118,18 @@ def as_pair(predicted: Tensor | Sequence[Any], gold: Tensor | Sequence[Any]) -> 
     if len(one) != len(other):
         raise MetricError(f"predictions and gold values must be equally many, got {len(one)} and {len(other)}")
     return one, other
+
+
+def as_truths(values: Tensor, what: str) -> Tensor:
+    """Labels, rights and wrongs as bool; anything but 0 and 1 is an error.
+
+    Example:
+        >>> as_truths(torch.tensor([1.0, 0.0]), "labels")
+        tensor([ True, False])
+    """
+    if other := values[(values != 0) & (values != 1)].tolist():
+        raise MetricError(f"{what} must be true or false (1 or 0), got {other[0]:g}")
+    return values.bool()
 
 
 def mean_of(values: Tensor) -> float:

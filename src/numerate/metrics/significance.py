@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from numerate.metrics.score import MetricError, as_floats, as_pair, import_scipy
+from numerate.metrics.score import MetricError, as_floats, as_pair, as_truths, import_scipy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -163,7 +163,7 @@ def mcnemar(one: Numbers, other: Numbers, exact: bool = True) -> Test:
     """
     pair = as_pair(one, other)
     known = ~(pair[0].isnan() | pair[1].isnan())
-    first, second = (values[known].bool() for values in pair)
+    first, second = (as_truths(values[known], "answers") for values in pair)
     b, c = int((first & ~second).sum()), int((~first & second).sum())
     skipped = int((~known).sum())
     if exact:
@@ -175,7 +175,7 @@ def mcnemar(one: Numbers, other: Numbers, exact: bool = True) -> Test:
 def bootstrap(
     one: Numbers,
     other: Numbers | None = None,
-    clusters: Numbers | None = None,
+    clusters: Tensor | Sequence[Any] | None = None,
     resamples: int = 10_000,
     level: float = 0.95,
     seed: int = 0,
@@ -188,7 +188,7 @@ def bootstrap(
     Args:
         one: (N,) one figure per example: an error, or 0 or 1 for wrong or right.
         other: (N,) figures of another system on the same examples; the estimate is then the mean of `one - other`.
-        clusters: (N,) integer cluster ids; by default every example is its own cluster.
+        clusters: (N,) ids of clusters, numbers or texts; by default every example is its own cluster.
         resamples: Number of bootstrap samples.
         level: Confidence level.
         seed: Random seed. Samples are drawn on the CPU, so that they do not depend on the device.
@@ -203,7 +203,7 @@ def bootstrap(
         raise MetricError(f"level must be between 0 and 1, got {level=}")
     given, unit = _near_one(*([as_floats(one)] if other is None else as_pair(one, other)))
     values = (given[0] if other is None else given[0] - given[1]).cpu()
-    groups = torch.arange(len(values)) if clusters is None else torch.as_tensor(clusters).cpu()
+    groups = torch.arange(len(values)) if clusters is None else _group_numbers(clusters)
     if groups.shape != values.shape:
         raise MetricError(
             f"clusters must have one id per example, got {tuple(groups.shape)} for {len(values)} examples"
@@ -235,18 +235,27 @@ def mean_interval(values: Sequence[float], level: float = 0.95) -> tuple[float, 
         >>> round(mean, 3), round(half, 3)
         (1.0, 0.248)
     """
-    if not values or not 0 < level < 1:
-        raise MetricError(f"needs at least 1 value and a level between 0 and 1, got {len(values)} values, {level=}")
-    count = len(values)
-    if not all(map(math.isfinite, values)):
-        return sum(values) / count, None if count == 1 else math.nan
-    (scaled,), unit = _near_one(as_floats(values))
+    given = as_floats(values)
+    if not len(given) or not 0 < level < 1:
+        raise MetricError(f"needs at least 1 value and a level between 0 and 1, got {len(given)} values, {level=}")
+    count = len(given)
+    if not bool(given.isfinite().all()):
+        return float(given.sum()) / count, None if count == 1 else math.nan
+    (scaled,), unit = _near_one(given)
     near = scaled.tolist()
     mean = math.fsum(near) / count
     if count == 1:
         return mean * unit, None
     spread = math.sqrt(math.fsum((value - mean) ** 2 for value in near) / (count - 1) / count)
     return mean * unit, float(import_scipy("special").stdtrit(count - 1, (1 + level) / 2)) * spread * unit
+
+
+def _group_numbers(clusters: Tensor | Sequence[Any]) -> Tensor:
+    """Cluster ids of any kind as integers, in the order of the ids."""
+    if isinstance(clusters, Tensor):
+        return clusters.cpu()
+    ids = np.asarray(clusters)
+    return torch.from_numpy(np.unique(ids, return_inverse=True)[1].reshape(ids.shape))
 
 
 def _near_one(*samples: Tensor) -> tuple[list[Tensor], float]:
