@@ -55,6 +55,14 @@ def test_times_are_seconds_since_1970(value: Any) -> None:
     assert read_cell(value)[:2] == ("time", NOON)
 
 
+@pytest.mark.parametrize(
+    "value", [datetime.timedelta(minutes=1.5), np.timedelta64(90, "s"), np.timedelta64(90 * 10**9, "ns")]
+)
+def test_differences_of_times_are_seconds(value: Any) -> None:
+    assert read_cell(value)[:2] == ("number", 90.0)
+    assert read_cell(np.timedelta64("NaT", "ns")).kind == "missing"
+
+
 def test_dates_begin_at_midnight() -> None:
     midnight = NOON - 12 * 3600
     assert read_cell("2024-02-29").number == read_cell(datetime.date(2024, 2, 29)).number == midnight

@@ -150,6 +150,12 @@ def test_unusual_input_is_reported(model: RecordModel) -> None:
         assert f"  {line}" in lines, asked.report()
 
 
+def test_arrays_are_lists() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"x": [1], "list": [np.array([2.0, 3.0])]})  # as `read_parquet` gives it
+    assert as_rows(frame) == as_rows([{"x": np.array(1), "list": np.array([2.0, 3.0])}]) == [{"x": 1, "list": [2, 3]}]
+
+
 def test_error_messages(model: RecordModel, tmp_path: Path) -> None:
     with pytest.raises(FieldError, match="unknown field 'xx': did you mean 'x'"):
         model.predict(ROWS[:1], "xx")
@@ -157,6 +163,9 @@ def test_error_messages(model: RecordModel, tmp_path: Path) -> None:
         model.predict(ROWS[:1], "site")
     with pytest.raises(FieldError, match=r"quantiles must lie between 0 and 1, got \(0.5, 1.0\)"):
         model.predict(ROWS[:1], "x", (0.5, 1.0))
+    for wrong in (0.5, None, ["half"]):
+        with pytest.raises(FieldError, match=r"quantiles must be a list of numbers, such as \(0.05, 0.5, 0.95\), got "):
+            model.predict(ROWS[:1], "x", wrong)  # type: ignore[arg-type]
     with pytest.raises(FieldError, match="a record has at most 1024 tokens, got "):
         model.predict(ROWS[:1], "list[5000]")
     with pytest.raises(FieldError, match=r"a record has no place for 'list\[99999999\]'"):

@@ -6,7 +6,7 @@ import math
 import string
 from collections import Counter
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from numerate.metrics.score import MetricError, Score, import_scipy
 from numerate.reading import find
@@ -138,7 +138,7 @@ def _mean_of_best(predicted: Sequence[str | None], gold: Sequence[Gold], measure
         raise MetricError(f"answers and gold answers must be equally many, got {len(predicted)} and {len(gold)}")
     total, count, missing = 0.0, 0, 0
     for answer, right in zip(predicted, gold, strict=True):
-        options = [right] if isinstance(right, str) or not hasattr(right, "__iter__") else list(right)
+        options: list[Any] = list(right) if not isinstance(right, str) and hasattr(right, "__iter__") else [right]
         if other := [text for text in (*options, "" if answer is None else answer) if not isinstance(text, str)]:
             raise MetricError(f"answers must be texts, got {other[0]!r}")
         count += bool(options)

@@ -44,6 +44,7 @@ def read_cell(value: Any) -> Cell:
 
     A string with a number is a number (CSV has only strings), but `007` is a text. Booleans are the texts `true` and
     `false`. NaN, infinities and the strings of `MISSING` are missing. A time without a time zone is UTC.
+    Of a difference of times, the seconds count.
 
     Example:
         >>> read_cell("-1.5e3").number, read_cell("007").kind, read_cell(float("nan")).kind
@@ -57,13 +58,16 @@ def read_cell(value: Any) -> Cell:
         return _of_text(value)
     if type(value).__module__ == "numpy" and hasattr(value, "item"):
         # For nanoseconds, the unit of pandas, `item` would give an integer.
-        value = (value.astype("datetime64[us]") if type(value).__name__ == "datetime64" else value).item()
+        kind = type(value).__name__
+        value = (value.astype(f"{kind}[us]") if kind in ("datetime64", "timedelta64") else value).item()
         if value is None:
             return _MISSING
     if isinstance(value, bool):
         return Cell("text", text="true" if value else "false")
     if isinstance(value, numbers.Number) or type(value).__name__ == "Decimal":
         return _of_number(value)
+    if isinstance(value, datetime.timedelta):
+        return _of_number(value / _SECOND)
     if isinstance(value, datetime.datetime):
         return Cell("time", _seconds(value))
     if isinstance(value, datetime.date):

@@ -114,9 +114,14 @@ class RecordModel:
         Raises:
             FieldError: There is no such field, it has no numbers, or a record is too long.
         """
-        levels = [float(p) for p in quantiles]
+        try:
+            levels = [float(p) for p in quantiles]
+        except (TypeError, ValueError):
+            raise FieldError(
+                f"quantiles must be a list of numbers, such as (0.05, 0.5, 0.95), got {quantiles!r}"
+            ) from None
         if not levels or not all(0 < p < 1 for p in levels):
-            raise FieldError(f"quantiles must lie between 0 and 1, got {tuple(quantiles)}")
+            raise FieldError(f"quantiles must lie between 0 and 1, got {tuple(levels)}")
         records, path = as_rows(rows), self.schema.path(field)
         found = self._values(records, path, np.broadcast_to(np.array(levels), (len(records), len(levels))))
         return _like(rows, found, levels, is_time=self.schema.fields[field_of(path)].is_time)
@@ -285,10 +290,20 @@ def as_rows(rows: Any) -> list[dict[str, Any]]:
     if _is_frame(rows):
         if twice := [name for name, times in Counter(map(str, rows.columns)).items() if times > 1]:
             raise FieldError(f"several columns are named {twice[0][:60]!r}; rename them")
-        return [dict(zip(map(str, rows.columns), row, strict=True)) for row in rows.itertuples(index=False, name=None)]
+        names = [str(name) for name in rows.columns]
+        return [dict(zip(names, map(_listed, row), strict=True)) for row in rows.itertuples(index=False, name=None)]
     if isinstance(rows, str | bytes | dict) or not hasattr(rows, "__iter__"):
         raise FieldError(f"give a list of records or a DataFrame, got a {type(rows).__name__}")
-    return list(rows)
+    return [_listed(row) for row in rows]
+
+
+def _listed(value: Any) -> Any:
+    """The value with arrays as lists: pandas reads lists of a Parquet file as arrays."""
+    if isinstance(value, np.ndarray):
+        return _listed(value.tolist()) if value.ndim else value[()]
+    if isinstance(value, dict):
+        return {key: _listed(each) for key, each in value.items()}
+    return [_listed(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def _like(rows: Any, values: np.ndarray, columns: list[Any], *, is_time: bool) -> Any:
