@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -417,6 +418,15 @@ def test_a_real_tokenizer(shared: Path) -> None:
     batch = ours(["It weighs 1,234.5 lbs."])
     assert tokenizer.convert_ids_to_tokens(batch["input_ids"][0])[3:8] == ["1", ",", "234", ".", "5"]
     assert batch["number_slots"][0][2:9] == [0, 1, 1, 1, 1, 1, 0]
+
+
+@pytest.mark.parametrize("wrong", [None, 5, float("nan"), ["5 km"], b"5 km"])
+def test_what_is_no_text_is_quoted(wrong: Any) -> None:
+    processor = NumberProcessor(families.make_tokenizer("wordpiece"))
+    with pytest.raises(TypeError, match=re.escape(f"texts that are strings, got {wrong!r} as text 1")):
+        processor(["It weighs 45 kg.", wrong])
+    with pytest.raises(TypeError, match=r"texts that are lists of words, got .* as text 0"):
+        processor([[wrong]], is_split_into_words=True)
 
 
 def test_the_benchmark_runs(tmp_path: Path) -> None:

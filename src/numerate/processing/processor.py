@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -22,7 +23,7 @@ from numerate.reading import make_reader
 from numerate.registry import UnknownNameError, notations, readers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
 
     from transformers import PreTrainedTokenizerFast
 
@@ -201,6 +202,8 @@ class NumberProcessor(PretrainedProcessor):
         special = options.get("add_special_tokens", True)
         done, plan = None, plan_for(self._marked.copy, options)
         pairs = [] if not text_pair else [[text_pair] if single else list(text_pair)]
+        for each in (texts, *pairs):
+            _check_texts(each, is_split_into_words)
         more = options | {"return_offsets_mapping": return_offsets_mapping}
 
         def by_texts() -> tuple[dict[str, Any], list[Found], Callable[[], list[Any]]]:
@@ -328,3 +331,13 @@ class NumberProcessor(PretrainedProcessor):
             )
 
         return data, found, aligned
+
+
+def _check_texts(texts: Sequence[Any], words: bool) -> None:
+    """Refuses what is no text, such as the missing ones of a table's column; `words`: texts are lists of words."""
+    for index, text in enumerate(texts):
+        if isinstance(text, str):
+            continue
+        if not (words and isinstance(text, Sequence) and all(isinstance(word, str) for word in text)):
+            said = "lists of words" if words else "strings"
+            raise TypeError(f"a processor takes texts that are {said}, got {repr(text)[:60]} as text {index}")
