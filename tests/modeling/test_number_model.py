@@ -50,6 +50,8 @@ def test_the_output_has_the_backbones_class_and_fields(name: str) -> None:
     ours, own = model(**batch), backbone_of(name)(**bare)
     assert type(ours) is type(own) and set(own) == set(ours)
     assert ours.numbers is None and ours.number_index is None
+    parts, whole = model(**batch, return_dict=False), ours.to_tuple()  # as transformers does
+    assert isinstance(parts, tuple) and len(parts) == len(whole) and torch.equal(parts[0], whole[0])
     states = model(**batch, output_hidden_states=True)
     key = "decoder_hidden_states" if name == "t5" else "hidden_states"
     assert states[key] is not None and len(states[key]) == 3

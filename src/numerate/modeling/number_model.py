@@ -205,9 +205,11 @@ class NumberModel(PretrainedInterface):
         `word_logits`: False leaves out the logits of words where they are not needed, half of the time of a small
         masked language model, and `logits` are then (0, 1, V); and `prepared`, the task that the objective has made of
         the batch already, whose inputs are used instead of the fields (see `numerate.training.prepared_batches`).
+        With `return_dict=False`, the output is a tuple, as in transformers.
         """
         self._refuse_offload()
         kwargs = {key: value for key, value in kwargs.items() if value is not None}
+        as_tuple = kwargs.pop("return_dict", True) is False
         if "inputs_embeds" in kwargs:
             raise ValueError("inputs_embeds: numbers are found by input_ids; prompt tuning is not supported, use LoRA")
         if not isinstance(input_ids, Tensor):
@@ -272,10 +274,11 @@ class NumberModel(PretrainedInterface):
 
         read, self.last_state.read = self.last_state.read, None
         shares = loss_counts and {key: count / loss_counts["batches"] for key, count in loss_counts.items()}
-        return number_outputs(
+        whole = number_outputs(
             self, output, hidden, wanted, task, every=every_number, again=again, shares=shares, labelled=labelled,
             read=read,
         )  # fmt: skip
+        return whole.to_tuple() if as_tuple else whole  # type: ignore[return-value]
 
     def predict(self, text: str | list[str], target: str | list[str] = "[NUM]") -> NumberDistribution:
         """The distributions of the numbers that the texts ask for with a literal `[NUM]`, in reading order.
