@@ -100,7 +100,7 @@ def test_broken_rows_name_file_and_row(folder: Path, tmp_path: Path) -> None:
             {"question": "How many?", "answer": "many"},
             "x_train.jsonl:2: field 'answer' must be a number, got 'm",
         ),
-        ("svamp", {"answer": 3}, "x_train.jsonl:2: field 'question' must be a text, got 'None'"),
+        ("svamp", {"answer": 3}, "x_train.jsonl:2: field 'question' is missing; it has 'answer'"),
         (
             "gsm8k",
             {"question": "How many?", "answer": "It is 4."},

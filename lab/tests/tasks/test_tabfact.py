@@ -134,7 +134,7 @@ def test_tables_of_a_pre_training_are_left_out(folder: Path, tmp_path: Path, mon
     assert len(apart.examples("train")[0]) == len(task.examples("train")[0])
     assert apart.config.settings()["apart"] == ["others.jsonl"] and "share a row with others.jsonl" in apart.notes()[0]
     file.write_text('{"cells": []}\n', "utf-8")
-    with pytest.raises(SourceError, match=r"tables.jsonl:1: field 'rows' must be a list, got 'None'"):
+    with pytest.raises(SourceError, match=r"tables.jsonl:1: field 'rows' is missing; it has 'cells'"):
         shared_tables({"x": table}, [str(file)])
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from numerate.numerals.numeral import Numeral
 from numerate.reading import find_batch
 from numerate.training.sources import SPLITS, SourceError, rows_of
+from numerate.training.text_files import field_value
 from numerate_lab.tasks.masked_prediction.number_sentences import NumberSentence
 from numerate_lab.tasks.next_numeral.corpora import drawn_split
 
@@ -139,7 +140,8 @@ def question_of_row(row: Mapping[str, Any], dataset: str, where: str = "row", nu
     text = _text(row, ("question", "Question"), where)
     if "Body" in row:
         text = f"{_text(row, ('Body',), where).rstrip()} {text}"
-    written = _written(row.get("answer", row.get("Answer")), dataset, where)
+    answer = field_value(row, "Answer" if "Answer" in row and "answer" not in row else "answer", where)
+    written = _written(answer, dataset, where)
     template = row.get("question_template")
     bare = _NUMBER.sub("0", text) if dataset == "svamp" else text
     group = template if isinstance(template, str) and template.strip() else bare
@@ -152,7 +154,7 @@ def _sentence(name: str, before: str, written: str, behind: str) -> NumberSenten
 
 
 def _text(row: Mapping[str, Any], names: Sequence[str], where: str) -> str:
-    value = next((row[name] for name in names if name in row), None)
+    value = field_value(row, next((name for name in names if name in row), names[0]), where)
     if not isinstance(value, str) or not value.strip():
         raise SourceError(f"{where}: field {names[0]!r} must be a text, got {str(value)[:40]!r}")
     return value

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from numerate.training.sources import SourceError, rows_of
-from numerate.training.text_files import numbered_lines, parsed_json
+from numerate.training.text_files import field_value, numbered_lines, parsed_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -133,7 +133,7 @@ def shared_tables(tables: Mapping[str, FactTable], files: Sequence[str]) -> set[
     found: set[str] = set()
     for file in files:
         for where, record in rows_of(file):
-            rows = record.get("rows") if isinstance(record, dict) else None
+            rows = field_value(record, "rows", where)
             if not isinstance(rows, list):
                 raise SourceError(f"{where}: field 'rows' must be a list, got {str(rows)[:40]!r}")
             for row in rows:
@@ -189,7 +189,7 @@ def _tables_in(path: str) -> tuple[dict[str, tuple[str, Any]], str]:
 
 
 def _table(name: str, row: Mapping[str, Any], where: str) -> FactTable:
-    header, rows = row.get("header"), row.get("rows")
+    header, rows = (field_value(row, field, where) for field in ("header", "rows"))
     for field, value in (("header", header), ("rows", rows)):
         if not isinstance(value, list) or not value:
             empty = "is empty" if value == [] else f"must be a list, got {str(value)[:40]!r}"
@@ -276,7 +276,7 @@ def _ids(file: Path, missing: bool = False) -> Iterator[str]:
 
 
 def _text(row: Any, field: str, where: str) -> str:
-    value = row.get(field) if isinstance(row, dict) else None
+    value = field_value(row, field, where)
     if not isinstance(value, str) or not value.strip():
         raise SourceError(f"{where}: field {field!r} must be a text, got {str(value)[:40]!r}")
     return value
