@@ -137,6 +137,13 @@ def test_fields_that_can_be_predicted() -> None:
     assert "id" not in schema.write(rows[0])
 
 
+def test_hints_name_fields_as_people_do() -> None:
+    schema = learn([{"body mass (g)": 3000.0 + i, "x": float(i)} for i in range(9)])
+    with pytest.raises(FieldError, match=r"unknown field 'body mass': did you mean 'body mass \(g\)'\?"):
+        schema.path("body mass")
+    assert schema.path("body mass (g)") == path_of("", "body mass (g)")
+
+
 def test_records_that_cannot_be_learnt_from() -> None:
     for rows, message in (
         ([], "there are no records"), ([{"c": 1}, {"c": 1}], "no field has numbers that vary; the fields are c"),

@@ -151,7 +151,7 @@ class Schema(Config):
             raise FieldError(f"give one field to predict, got {name!r}")
         known = [path for path in (name, path_of("", name)) if field_of(path) in self.fields]
         if not known:
-            askable = [path for path, each in self.fields.items() if each.shown or each.holds == "constant"]
+            askable = [_bare(path) for path, each in self.fields.items() if each.shown or each.holds == "constant"]
             raise FieldError(f"unknown field {name!r}: {near_names(name, askable)}")
         what = self.fields[field_of(known[0])]
         if "[]" in _QUOTED.sub('"', known[0]):
@@ -290,3 +290,8 @@ def first_words(counted: Iterable[tuple[str, int]], most: int) -> tuple[str, ...
     """The most frequent texts, quoted, that occur more than once."""
     often = sorted((item for item in counted if item[1] > 1), key=lambda item: (-item[1], item[0]))
     return tuple(_quoted(text) for text, _ in often[:most])
+
+
+def _bare(path: str) -> str:
+    """The key of a path that is one key in brackets, as people name it: `["mass (kg)"]` is `mass (kg)`."""
+    return str(json.loads(path)[0]) if path[0] == "[" and _QUOTED.fullmatch(path[1:-1]) else path
