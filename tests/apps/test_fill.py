@@ -39,6 +39,12 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return [bare, str(folder / "ours")]
 
 
+def test_what_is_no_model_is_refused() -> None:
+    for other, kind in ((5, "int"), (new_backbone("bert"), "BertForMaskedLM")):
+        with pytest.raises(BadInput, match=rf"a model is a NumberModel \(see numerate.attach\), .*, got a {kind}"):
+            fill(TEXT, other)
+
+
 def test_words_and_probabilities_are_those_of_the_model(models: list[str]) -> None:
     found = fill(TEXT, models, swap=["45000"], top=4)
     assert [(row["model"], row["number"]) for row in found] == [(m, n) for m in models for n in ("45", "45000")]

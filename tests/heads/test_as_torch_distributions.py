@@ -119,6 +119,21 @@ def test_samples_have_the_shape_that_is_asked_for(distribution: NumberDistributi
         distribution.sample(-1)
 
 
+def test_arguments_of_other_kinds_are_quoted(distribution: NumberDistribution) -> None:
+    calls: list[tuple[str, Any, str]] = [
+        ("sample", 2.5, "give a number of samples or a shape, got 2.5"),
+        ("sample", "a", "give a number of samples or a shape, got 'a'"),
+        ("quantile", "a", "probabilities must be numbers, got 'a'"),
+        ("best", "x", "k must be at least 1, got 'x'"),
+    ]
+    for method, given, said in calls:
+        with pytest.raises(DistributionError, match=re.escape(said)):
+            getattr(distribution, method)(given)
+    with pytest.raises(TypeError, match="rows have one dimension: give an index, slice, mask or list, got 'a'"):
+        distribution["a"]
+    assert distribution.sample(np.int64(3)).shape == (3, len(distribution))  # type: ignore[arg-type]
+
+
 def test_rows_are_indexed_like_a_tensor(distribution: NumberDistribution) -> None:
     below, order = distribution.cdf(0.5), torch.arange(ROWS)
     assert len(distribution) == ROWS

@@ -148,6 +148,11 @@ def test_parts_by_name_description_or_object() -> None:
         ({"recip": "luna"}, TypeError, "attach: unknown option 'recip': did you mean 'recipe'"),
         ({"fits": []}, TypeError, "attach: unknown option 'fits': did you mean 'fit'"),
         ({"recipe": 5}, TypeError, "recipe must be a name or a Recipe, got 5"),
+        ({"reach": "2"}, ValueError, "reach must be a whole number, got '2'"),
+        ({"relations": -1}, ValueError, "relations must be at least 0, got -1"),
+        ({"gated": "no"}, ValueError, "gated must be True or False, got 'no'"),
+        ({"freeze": "no"}, TypeError, "freeze must be True or False, got 'no'"),
+        ({"fit": 5}, TypeError, "fit must be an iterable of texts or numbers, got 5"),
     ],
 )
 def test_bad_options_are_refused(options: dict[str, Any], error: type[Exception], message: str) -> None:
@@ -250,6 +255,10 @@ def test_texts_of_other_kinds_are_refused() -> None:
         if texts is not None:  # generate says then that nothing is given
             with pytest.raises(TypeError, match=f"generate takes a text or a list of texts, got {said}"):
                 model.generate(texts)
+    with pytest.raises(ValueError, match=r"target is what an encoder-decoder answers, got 'It is \[NUM\]"):
+        model.predict("How tall is it? [NUM]", "It is [NUM].")
+    with pytest.raises(TypeError, match="a recipe's name must be a text, got 5"):
+        numerate.load_recipe(5)  # type: ignore[arg-type]
 
 
 def test_a_folder_that_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

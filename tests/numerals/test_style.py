@@ -168,3 +168,11 @@ def test_records_keep_the_sign_of_a_hexadecimal_zero() -> None:
 def test_an_infinite_uncertainty_is_json() -> None:
     found = find("6±6e838")[0]
     assert found.uncertainty == math.inf and json.loads(json.dumps(found.to_dict(), allow_nan=False))["uncertainty"]
+
+
+def test_render_takes_a_style() -> None:
+    (numeral,) = find("1,234.50")
+    with pytest.raises(
+        TypeError, match=r"render takes a numeral's style and a value, got Numeral.*: pass numeral\.style"
+    ):
+        render(numeral, 5)  # type: ignore[arg-type]

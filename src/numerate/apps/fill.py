@@ -210,6 +210,9 @@ def load_model(name: Any, recipe: str = "subwords") -> Any:
         BadInput: It cannot be loaded.
     """
     if not isinstance(name, str | Path):
+        if not (hasattr(name, "processor") and hasattr(name, "backbone")):
+            kind = type(name).__name__
+            raise BadInput(f"a model is a NumberModel (see numerate.attach), a folder or a Hub id, got a {kind}")
         return name
     name = str(name)
     import torch

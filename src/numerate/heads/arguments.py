@@ -16,7 +16,16 @@ from numerate.processing.number_table import NumberTable
 if TYPE_CHECKING:
     from numerate.numerals.style import Style
 
-__all__ = ["DistributionError", "NumberContext", "Numbers", "columns_of", "fitted_shape", "table_of", "values_of"]
+__all__ = [
+    "DistributionError",
+    "NumberContext",
+    "Numbers",
+    "columns_of",
+    "fitted_shape",
+    "probabilities_of",
+    "table_of",
+    "values_of",
+]
 
 Numbers = float | Sequence[float] | np.ndarray | Tensor | Numeral | Sequence[Numeral] | NumberTable
 """What `log_prob` and `cdf` take."""
@@ -73,6 +82,21 @@ def values_of(numbers: Any, contexts: Sequence[NumberContext] | None = None) -> 
     if isinstance(numbers, Tensor) and numbers.dtype != torch.bool and not numbers.is_complex():
         return numbers.to(torch.float64)
     return table_of(numbers, contexts).values()
+
+
+def probabilities_of(p: Any, device: torch.device) -> Tensor:
+    """Probabilities as a float64 tensor.
+
+    Raises:
+        DistributionError: They are no numbers, or not from 0 to 1.
+    """
+    try:
+        chances = torch.as_tensor(p, dtype=torch.float64, device=device)
+    except (TypeError, ValueError, RuntimeError):
+        raise DistributionError(f"probabilities must be numbers, got {p!r}") from None
+    if not bool(((chances >= 0) & (chances <= 1)).all()):
+        raise DistributionError(f"probabilities must lie in [0, 1], got {p=}")
+    return chances
 
 
 def fitted_shape(shape: tuple[int, ...], rows: int) -> tuple[int, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import operator
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -12,7 +13,7 @@ import torch
 from torch import Tensor
 
 from numerate.embedders.base import LARGEST
-from numerate.heads.arguments import DistributionError, columns_of, fitted_shape, table_of, values_of
+from numerate.heads.arguments import DistributionError, columns_of, fitted_shape, probabilities_of, table_of, values_of
 from numerate.heads.rows import moved, row_index
 from numerate.heads.summaries import best_candidates, described
 from numerate.processing.number_table import NumberTable
@@ -196,10 +197,7 @@ class NumberDistribution(ABC):
         Args:
             p: One probability for all rows, or (N,), or (N, C).
         """
-        chances = torch.as_tensor(p, dtype=torch.float64, device=self.device)
-        if not bool(((chances >= 0) & (chances <= 1)).all()):
-            raise DistributionError(f"probabilities must lie in [0, 1], got {p=}")
-        columns, shape = columns_of(chances, len(self))
+        columns, shape = columns_of(probabilities_of(p, self.device), len(self))
         return self._quantile_at(columns).reshape(shape)
 
     @abstractmethod
@@ -212,7 +210,11 @@ class NumberDistribution(ABC):
 
     def sample(self, count: int | Sequence[int] = (), generator: torch.Generator | None = None) -> Tensor:
         """Samples: (N,), with a count (count, N), with a shape (*shape, N)."""
-        shape = (count,) if isinstance(count, int) else tuple(count)
+        sizes: Any = count if hasattr(count, "__iter__") else (count,)
+        try:
+            shape = tuple(operator.index(size) for size in sizes)
+        except TypeError:
+            raise DistributionError(f"give a number of samples or a shape, got {count!r}") from None
         if any(size < 0 for size in shape):
             raise DistributionError(f"the number of samples must not be negative, got {count}")
         total = math.prod(shape)
@@ -238,8 +240,8 @@ class NumberDistribution(ABC):
         A distribution over written numbers gives its numerals. One over values gives numbers rounded to the digits that
         its spread supports, each with the probability of all values that round to it.
         """
-        if k < 1:
-            raise DistributionError(f"k must be at least 1, got {k}")
+        if not isinstance(k, int) or k < 1:
+            raise DistributionError(f"k must be at least 1, got {k!r}")
         return best_candidates(self, k)
 
     def _log_prob_of(self, numbers: NumberTable) -> Tensor:

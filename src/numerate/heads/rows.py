@@ -24,7 +24,7 @@ def row_index(index: Any, rows: int) -> slice | Tensor:
         return index
     if index is Ellipsis:
         return slice(None)
-    if not isinstance(index, Tensor) and isinstance(index, bool | tuple):
+    if not isinstance(index, Tensor) and isinstance(index, bool | tuple | str):
         raise TypeError(f"rows have one dimension: give an index, slice, mask or list, got {index!r}")
     if isinstance(index, Tensor) and index.dim() > 0:
         return index

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from numerate.modeling.fitting import fit_to_texts
 from numerate.modeling.introspection import BackboneInfo, first_free_id
 from numerate.modeling.number_model import NumberModel
-from numerate.modeling.options import NEIGHBOUR_OPTIONS, AttachOptions
+from numerate.modeling.options import NEIGHBOUR_OPTIONS, AttachOptions, check_options
 from numerate.modeling.recipe import Recipe, current_name, load_recipe, recipe_names
 from numerate.modeling.saving import build_part, check_saveable
 from numerate.modeling.tokenizer_checks import check_kind, check_tokenizer
@@ -83,6 +83,9 @@ def attach(
     if isinstance(backbone, NumberModel):
         raise TypeError("the backbone is a NumberModel already: use it as it is, or numerate.detach it first")
     check_kind(tokenizer)
+    check_options(dict(options))
+    if not isinstance(freeze, bool):
+        raise TypeError(f"freeze must be True or False, got {freeze!r}")
     changes: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     if "head" in options and options["head"] is None:
         changes["head"] = None

@@ -79,6 +79,8 @@ def numbers_in(model: NumberModel, data: Any) -> NumberTable:
         data = data.detach().flatten().tolist()
     elif isinstance(data, np.ndarray) and data.dtype.kind in "fiu":
         data = data.ravel().tolist()
+    if not hasattr(data, "__iter__"):
+        raise TypeError(f"fit must be an iterable of texts or numbers, got {data!r}")
     items = iter(data)
     first = list(islice(items, 1))
     if first and isinstance(first[0], str):

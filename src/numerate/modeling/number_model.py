@@ -308,6 +308,8 @@ class NumberModel(PretrainedInterface):
         batch = dict(answer)
         batch["input_ids"] = asked_ids(self, batch)
         asking = texts
+        if not self.info.is_encoder_decoder and target != "[NUM]":
+            raise ValueError(f"target is what an encoder-decoder answers, got {target!r}: ask with [NUM] in the text")
         if self.info.is_encoder_decoder:
             asking = [target] * len(texts) if isinstance(target, str) else list(target)
             if len(asking) != len(texts):

@@ -10,7 +10,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
 
-from numerate.config import Config
+from numerate.config import Config, ConfigError
 
 if TYPE_CHECKING:
     from numerate.embedders.base import Embedder
@@ -18,7 +18,14 @@ if TYPE_CHECKING:
     from numerate.notation.base import Notation
     from numerate.reading.base import Reader
 
-__all__ = ["NEIGHBOUR_OPTIONS", "AttachArguments", "AttachOptions", "PlacementOptions", "fill_defaults"]
+__all__ = [
+    "NEIGHBOUR_OPTIONS",
+    "AttachArguments",
+    "AttachOptions",
+    "PlacementOptions",
+    "check_options",
+    "fill_defaults",
+]
 
 NEIGHBOUR_OPTIONS = ("reach", "late_reach", "relations")
 """Options through which a number affects tokens and numbers near it; encoder-decoders do not support them."""
@@ -97,6 +104,23 @@ class AttachOptions(PlacementOptions):
         """The options that are set, by name, as `attach` takes them: for `attach`, `head=None` means no number head."""
         given = {field.name: getattr(self, field.name) for field in dataclasses.fields(AttachOptions)}
         return {name: value for name, value in given.items() if value is not None}
+
+
+def check_options(given: dict[str, Any]) -> None:
+    """Refuses options of placement that are of another type, such as `no` for False, or negative.
+
+    Raises:
+        ConfigError: An option is wrong; the message quotes it.
+    """
+    for option in dataclasses.fields(PlacementOptions):
+        value, usual = given.get(option.name), option.metadata["default"]
+        if value is None or isinstance(usual, str):
+            continue
+        if type(value) is not type(usual):
+            wanted = "True or False" if isinstance(usual, bool) else "a whole number"
+            raise ConfigError(f"{option.name} must be {wanted}, got {value!r}")
+        if value < 0:
+            raise ConfigError(f"{option.name} must be at least 0, got {value}")
 
 
 class AttachArguments(TypedDict, total=False):

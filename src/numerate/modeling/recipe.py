@@ -61,6 +61,8 @@ def load_recipe(name: str) -> Recipe:
         >>> load_recipe("xval").placement
         'scale'
     """
+    if not isinstance(name, str):
+        raise TypeError(f"a recipe's name must be a text, got {name!r}")
     if (new := current_name(name)) != name:
         warnings.warn(f"the recipe {name!r} is called {new!r} now: it is not the default recipe", FutureWarning, 3)
         name = new

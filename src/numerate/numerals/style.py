@@ -101,6 +101,8 @@ def render(style: Style, value: float) -> str:
         >>> render(Style(group=",", decimals=2, negative="()"), -1234.5)
         '(1,234.50)'
     """
+    if not isinstance(style, Style):
+        raise TypeError(f"render takes a numeral's style and a value, got {repr(style)[:60]}: pass numeral.style")
     value = float(value)
     # An infinity has digits only as the value of an overflowing numeral, such as 1e400.
     known = style.anchor is not None and math.isinf(style.anchor[0])
