@@ -15,6 +15,7 @@ import torch
 
 from numerate.apps.consistency.confirmed import SentenceConfirmation, confirmed_cells
 from numerate.apps.consistency.tables.table_numbers import table_of
+from numerate.apps.familiarity import as_familiar, largest_before
 from numerate.apps.plausible_findings import finding_of
 from numerate.apps.shown_texts import Unit, units_of
 from numerate.apps.table_mates import is_usual, mates_of
@@ -63,6 +64,9 @@ _SHOWN, _BINS = (0.005, 0.995), 32
 """Quantiles between which a density is drawn, and its bins."""
 _SURE = 0.3
 """With `fast`, a number this plausible while all numbers of its sentence are hidden is not asked for again."""
+
+_ODD = 0.25
+"""Numbers above this p-value are neither reported, nor do they say that a document is unlike others."""
 
 
 @dataclass(frozen=True)
@@ -155,7 +159,8 @@ class PlausibilityChecker:
 
     A doubt yields to the document: a cell that is usual in its column is not reported, nor a number that a total, a
     relation of columns or a rule of the sentence confirms, nor one whose correction would contradict its sentence.
-    Codes, ordinals and a minus that was meant are not doubted.
+    Codes, ordinals, values of symbols and a minus that was meant are not doubted. In a document whose numbers look odd
+    throughout, each looks less odd (`numerate.apps.familiarity`).
 
     Args:
         model: A masked model with a trained number head, such as `numerate-mini`.
@@ -193,7 +198,8 @@ class PlausibilityChecker:
 
     def judge(self, texts: Sequence[str], *, cells: bool = False) -> list[Judgement]:
         """The model's opinion of every number of the texts; `cells` says that they are rows of tables."""
-        return judgements(self.model, texts, explain=self.false_alarms, cells=cells, densities=True, **self._options)
+        explain = self.false_alarms if cells else largest_before(self.false_alarms)
+        return judgements(self.model, texts, explain=explain, cells=cells, densities=True, **self._options)
 
     def check(self, document: Document) -> list[Finding]:
         """The numbers of a document that are reported at this rate of false alarms."""
@@ -209,17 +215,29 @@ class PlausibilityChecker:
                 if (document.kind != "text") == cells
                 for unit in units_of(document)
             ]
+            judged: dict[int, list[Judgement]] = {}
             for each in self.judge([unit.text for _, unit in units], cells=cells) if units else ():
                 at, unit = units[each.row]
-                inside = unit.keep[0] <= each.numeral.start < unit.keep[1]
-                if not inside or each.p > self.false_alarms:
-                    continue
-                if any(is_sure(unit.text, each.numeral) for is_sure in (is_code, is_recent_year, is_value_of_symbol)):
-                    continue
+                if unit.keep[0] <= each.numeral.start < unit.keep[1] and not self._is_no_size(unit.text, each):
+                    judged.setdefault(at, []).append(each)
+            doubts = [
+                each
+                for some in judged.values()
+                for each in (some if cells else as_familiar(some))
+                if each.p <= self.false_alarms
+            ]
+            for each in doubts:
+                at, unit = units[each.row]
                 finding = finding_of(each, unit, documents[at])
                 if finding is not None and not self._yields(each, unit, documents[at], finding):
                     found[at].append(finding)
         return found
+
+    def _is_no_size(self, text: str, each: Judgement) -> bool:
+        """Whether a number looks odd and may be anything; usual ones need not be looked at."""
+        if each.p > max(_ODD, largest_before(self.false_alarms)):
+            return False
+        return any(is_sure(text, each.numeral) for is_sure in (is_code, is_recent_year, is_value_of_symbol))
 
     def _yields(self, each: Judgement, unit: Unit, document: Document, finding: Finding) -> bool:
         """Whether the other numbers of the sentence or table say that a number is right, or its sign was meant."""
