@@ -218,7 +218,7 @@ class PlausibilityChecker:
             judged: dict[int, list[Judgement]] = {}
             for each in self.judge([unit.text for _, unit in units], cells=cells) if units else ():
                 at, unit = units[each.row]
-                if unit.keep[0] <= each.numeral.start < unit.keep[1] and not self._is_no_size(unit.text, each):
+                if unit.keep[0] <= each.numeral.start < unit.keep[1] and not self.is_no_size(unit.text, each):
                     judged.setdefault(at, []).append(each)
             doubts = [
                 each
@@ -233,7 +233,7 @@ class PlausibilityChecker:
                     found[at].append(finding)
         return found
 
-    def _is_no_size(self, text: str, each: Judgement) -> bool:
+    def is_no_size(self, text: str, each: Judgement) -> bool:
         """Whether a number looks odd and may be anything; usual ones need not be looked at."""
         if each.p > max(_ODD, largest_before(self.false_alarms)):
             return False
