@@ -39,7 +39,7 @@ def test_false_alarms_of_unlike_documents_come_near_to_what_was_asked_for() -> N
     assert (documents <= 0.05).mean() > 0.21 and (eased <= 0.05).mean() < 0.12
     usual = draw.random((400, 60))
     assert 0.045 < np.mean([(each ** familiarity(each) <= 0.05).mean() for each in usual]) < 0.055
-    assert 0.05 ** (1 / 1.5) == pytest.approx(largest_before(0.05))
+    assert largest_before(0.05) == pytest.approx(0.05 ** (1 / 1.5))
 
 
 def test_a_slip_is_found_beside_right_numbers_and_not_among_odd_ones() -> None:

@@ -55,9 +55,7 @@ def test_a_slip_is_found_at_its_place_and_named() -> None:
     assert "factor of ten" in found.message and "4.1" in found.message
     evidence = found.evidence
     assert (
-        evidence["p"] <= 0.01
-        and evidence["bits"] > 3
-        and evidence["interval_90"][0] < 4.1 < evidence["interval_90"][1]
+        evidence["p"] <= 0.01 and evidence["bits"] > 3 and evidence["interval_90"][0] < 4.1 < evidence["interval_90"][1]
     )
     assert evidence["slips"][0]["ratio"] >= 100
 
