@@ -22,6 +22,8 @@ __all__ = ["finding_of"]
 RULE, SLIP_RULE = "implausible", "plausible-slip"
 _FACTORS = {2: SLIPS["hundred"], 3: SLIPS["thousands"], 6: "a factor of a million", 9: "a factor of a billion"}
 """What a slip by a power of ten is called, where it is not ten itself."""
+_LARGE, _HUGE = 1e4, 1e6
+"""From where numbers are grouped and rounded to three digits, and from where they keep an exponent."""
 
 
 def finding_of(each: Judgement, unit: Unit, document: Document) -> Finding | None:
@@ -85,13 +87,25 @@ def _expected(numeral: Numeral, interval: tuple[float, float]) -> str:
     for end in interval:
         style = _short(numeral, end)
         is_nothing = abs(end) < UNIT or (style.family == "decimal" and round(end, style.decimals) == 0)  # no -0.0
+        end = end if numeral.kind == "year" or abs(end) < _LARGE else float(f"{end:.3g}")
         shown.append(render(style, 0.0 if is_nothing else end * 10.0**numeral.power))
     return " to ".join(shown)
 
 
 def _short(numeral: Numeral, value: float) -> Any:
+    """The style of a number without digits that an estimate does not have; long numbers are grouped."""
     style = numeral.style
-    decimals = 0 if abs(value) >= 100 else min(style.decimals, 3)
-    if abs(value) < 10 and decimals == 0 and style.family == "decimal" and numeral.kind not in ("year", "ordinal"):
+    if style.family != "decimal":
+        return style
+    exponent, decimals, group = style.exponent, min(style.decimals, 3), style.group
+    if exponent is not None and UNIT <= abs(value) < _HUGE:
+        exponent, decimals = None, 2 if abs(value) < 10 else 1  # 51.8, and not 51.8 x 10^0
+    elif exponent is not None:
+        exponent = dataclasses.replace(exponent, lead=0)
+    if exponent is None and abs(value) >= 100:
+        decimals = 0
+    if abs(value) < 10 and decimals == 0 and numeral.kind not in ("year", "ordinal"):
         decimals = 1 if value != round(value) else 0
-    return dataclasses.replace(style, decimals=decimals, anchor=None) if style.family == "decimal" else style
+    if not group and exponent is None and abs(value) >= _LARGE and numeral.kind != "year":
+        group = "," if style.point == "." else "."
+    return dataclasses.replace(style, decimals=decimals, exponent=exponent, group=group, anchor=None)
