@@ -95,6 +95,13 @@ def test_bad_records_are_one_line_with_file_and_record(tmp_path: Path) -> None:
         read_contexts(tmp_path / "bad.json")
 
 
+def test_numbers_with_commas_are_answers(tmp_path: Path) -> None:
+    data = [context()]
+    data[0]["questions"][3]["answer"] = "1,200.5"
+    (tmp_path / "dev.json").write_text(json.dumps(data), "utf-8")
+    assert read_contexts(tmp_path / "dev.json")[0].questions[3].answers == ("1,200.5",)
+
+
 def test_odd_numbers_of_needed_paragraphs_are_left_out(tmp_path: Path) -> None:
     data = [context()]
     data[0]["questions"][0]["rel_paragraphs"] = ["2", 1, "²", "none", "9" * 5000]
@@ -179,10 +186,23 @@ def test_operators_of_derivations() -> None:
         "2*3": ("TIMES", [2, 3]), "2/3": ("DIVIDE", [2, 3]), "(5-4)/4": ("CHANGE_RATIO", [5, 4]),
         "5/4 - 1": ("CHANGE_RATIO", [5, 4]), "(1+2+6)/3": ("AVERAGE", [1, 2, 6]), "-(1+2)/2": ("AVERAGE", [1, 2]),
         "(8+7+6)/(2019-2017+1)": ("AVERAGE", [8, 7, 6]), "(2+3)/10": ("DIVIDE", [2, 3, 10]),
+        "5*100": ("TIMES", [5, 100]), "100 * (2/3)": ("DIVIDE", [2, 3]), "2*100/3": ("DIVIDE", [2, 3]),
     }  # fmt: skip
     for text, wanted in cases.items():
         formula = parse_derivation(text)
         assert formula is not None and wanted in formula_of(formula)[:3], text
+
+
+@pytest.mark.parametrize("text", ["(({})) * 100", "100 * ({})", "[{}] × 100%", "-100*({})", "({}) * 100"])
+def test_percentages_times_hundred_are_ratios(tmp_path: Path, text: str) -> None:
+    """The official test file writes `((414-344)/344) * 100`, the dev file `(414-344)/344`."""
+    data = context()
+    data["questions"] = [one for one in data["questions"] if one["scale"] == "percent" and "/" in one["derivation"]]
+    data["questions"][0]["derivation"] = text.format(data["questions"][0]["derivation"])
+    (tmp_path / "test.json").write_text(json.dumps([data]), "utf-8")
+    (example,) = examples_of(read_contexts(tmp_path / "test.json"))
+    assert example.labels is not None and example.labels.operator == "CHANGE_RATIO"
+    assert gold_answer(example) == ["20.0"]
 
 
 def test_operators_compute() -> None:

@@ -46,6 +46,17 @@ CASES = [
     (None, "", ["0"], "", NUMBER, 0, 0),
     ([], "", ["0"], "", NUMBER, 0, 0),
     ([""], "", ["net sales"], "", SPAN, 0, 0),
+    (
+        [""],
+        "million",
+        ["strong sales"],
+        "million",
+        SPAN,
+        0,
+        0.5,
+    ),  # 1 of 3: "million"
+    (["–"], "", ["—"], "", SPAN, 0, 0),
+    ([""], "", ["-"], "", SPAN, 1, 1),  # nothing is left of a hyphen
     # Texts: lower case, no ASCII punctuation, no articles.
     (["net sales"], "", ["Net sales"], "", SPAN, 1, 1),
     (["the net sales."], "", ["net sales"], "", SPAN, 1, 1),
@@ -60,6 +71,9 @@ CASES = [
     (["in 2019 and 2018"], "", ["in 2019 and 2018"], "", SPAN, 1, 1),
     (["December 31, 2019"], "", ["2019"], "", SPAN, 0, 0),  # the word 2019 is "2019", the answer alone is "2019.0"
     ([".5"], "", ["0.5"], "", SPAN, 0, 0),  # a number must begin with a digit
+    (["１２"], "", ["12"], "", SPAN, 1, 1),  # digits of any script
+    (["-１"], "thousand", ["-１２"], "thousand", NUMBER, 0, 0),
+    (["inf"], "", ["Infinity"], "", SPAN, 1, 1),  # both are numbers without digits, and written as None
     # Several spans are sorted and become one string.
     (["profit", "cost"], "", ["cost", "profit"], "", "multi-span", 1, 1),
     (["cost"], "", ["cost", "profit"], "", "multi-span", 0, 0.67),
@@ -67,6 +81,14 @@ CASES = [
     (["cost", "cost"], "", ["cost"], "", "multi-span", 0, 1),  # F1 compares sets of words
     (["apples", "Bananas"], "", ["apples", "bananas"], "", "multi-span", 0, 1),  # sorted before the case is lowered
     (["38", "18"], "thousand", ["18", "38"], "thousand", "multi-span", 1, 1),
+    # F1 is rounded as numpy rounds: 39 of 40 words on both sides are 0.975, which becomes 0.98.
+    ([" ".join(f"w{i}" for i in range(40))], "", [" ".join(f"w{i}" for i in range(1, 41))], "", SPAN, 0, 0.98),
+    # One text or number is one item.
+    ("net sales", "", ["Net sales"], "", SPAN, 1, 1),
+    ("", "million", ["strong sales"], "million", SPAN, 0, 0),
+    (0, "", ["0"], "", NUMBER, 1, 1),
+    (-22.2222, "percent", -22.22, "percent", NUMBER, 1, 1),
+    ([5, "3"], "", ["3", "5"], "", "multi-span", 1, 1),
     # F1 of counts and arithmetic is EM.
     (["4"], "", ["4"], "", "count", 1, 1),
     (["3"], "", ["4"], "", "count", 0, 0),

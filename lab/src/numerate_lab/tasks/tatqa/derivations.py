@@ -132,7 +132,33 @@ def formula_of(formula: Formula) -> list[tuple[str, list[float]]]:
     Example:
         >>> formula_of(parse_derivation("(8 + 7 + 6) / (2019 - 2017 + 1)"))[0]
         ('AVERAGE', [8.0, 7.0, 6.0])
+        >>> formula_of(parse_derivation("((414-344)/344) * 100"))[0]
+        ('CHANGE_RATIO', [414.0, 344.0])
     """
+    ratio = _without_hundred(formula)
+    if ratio is not None:
+        return formula_of(ratio) + _as_written(formula)
+    return _as_written(formula)
+
+
+def _without_hundred(formula: Formula, within: bool = False) -> Formula | None:
+    """The ratio of `ratio * 100` or `part * 100 / whole`, as the official test file has percentages; else None.
+
+    `within` a quotient, a number times 100 is meant, too; alone, `5 * 100` is a product of two numbers of the table.
+    """
+    while formula.sign == "~":
+        formula = formula.parts[0]
+    if formula.sign == "/":
+        above = _without_hundred(formula.parts[0], within=True)
+        return None if above is None else Formula("/", (above, formula.parts[1]))
+    if formula.sign == "*":
+        for part, factor in (formula.parts, formula.parts[::-1]):
+            if [one.number for one in factor.numbers()] == [100] and (within or part.sign != "n"):
+                return part
+    return None
+
+
+def _as_written(formula: Formula) -> list[tuple[str, list[float]]]:
     found = [one for one in (_by_shape(formula),) if one is not None]
     numbers = [abs(one.number) for one in formula.numbers()]
     distinct = list(dict.fromkeys(numbers))

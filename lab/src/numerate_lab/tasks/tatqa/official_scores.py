@@ -15,17 +15,21 @@ import re
 import string
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    Answer = Sequence[str | float] | str | float
 
 __all__ = ["answer_string", "exact_match_and_f1", "normalised", "official_number"]
 
 _NO_MARKS = str.maketrans("", "", "'\"\\$€£¥%(),[]")
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
-_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?|([+-]?\.\d+)", re.ASCII)
-_NEGATIVE = re.compile(r"\([\d.\s%]+\)", re.ASCII)
-_PERCENT = re.compile(r"[\d.\s]%", re.ASCII)
-_WITH_WORD = re.compile(r"[\d.]\s?[a-zA-Z]+", re.ASCII)
+_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?|([+-]?\.\d+)")
+_NEGATIVE = re.compile(r"\([\d.\s%]+\)")
+_PERCENT = re.compile(r"[\d.\s]%")
+_WITH_WORD = re.compile(r"[\d.]\s?[a-zA-Z]+")
 _ARTICLE = re.compile(r"\b(?:a|an|the)\b")
 _FACTORS = (("hundred", 100), ("thousand", 1000), ("million", 10**6), ("billion", 10**9), ("percent", 0.01))
 _LONGEST = 400
@@ -46,7 +50,7 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     # "1 million" is a number, "2019 sales" is none.
-    return math.isfinite(number) and (len(words) < 2 or _factor(words[1]) != 1)
+    return not math.isnan(number) and (len(words) < 2 or _factor(words[1]) != 1)
 
 
 def official_number(text: str) -> float | None:
@@ -104,14 +108,15 @@ def normalised(text: str) -> str:
 
 
 def exact_match_and_f1(
-    predicted: Sequence[str] | None, predicted_scale: str, gold: Sequence[str], scale: str, answer_type: str
+    predicted: Answer | None, predicted_scale: str, gold: Answer, scale: str, answer_type: str
 ) -> tuple[float, float]:
     """Exact match (0 or 1) and F1 (two decimals) of one answer.
 
     Args:
-        predicted: The predicted items; None or none for no answer, which is wrong.
-        predicted_scale: The predicted scale.
-        gold: The right items.
+        predicted: The predicted items, or one text or number; None, no items or an empty text for no answer, which is
+            wrong.
+        predicted_scale: The predicted scale; none if it is empty.
+        gold: The right items, or one text or number.
         scale: The right scale.
         answer_type: For `arithmetic` and `count`, F1 is the exact match.
 
@@ -121,11 +126,12 @@ def exact_match_and_f1(
         >>> exact_match_and_f1(["total net sales"], "", ["net sales"], "", "span")
         (0.0, 0.8)
     """
-    if not predicted or not gold or not any(item.strip() for item in predicted):
+    ours, theirs = _items(predicted), _items(gold)
+    if not ours or not theirs:
         return 0.0, 0.0
-    right = normalised(answer_string(gold, scale))
-    options = [answer_string(predicted, predicted_scale)]
-    alone = predicted[0] if len(predicted) == 1 else ""
+    right = normalised(answer_string(theirs, scale))
+    options = [answer_string(ours, predicted_scale)]
+    alone = ours[0] if len(ours) == 1 else ""
     if not predicted_scale and "%" not in alone and _is_number(alone):
         number = official_number(alone)
         if number is not None:  # 0.2222 may stand for 22.22 percent
@@ -134,9 +140,19 @@ def exact_match_and_f1(
     return exact, exact if answer_type in ("arithmetic", "count") else f1
 
 
+def _items(answer: Answer | None) -> list[str]:
+    """The items of an answer as texts; the letters of a single text are no items."""
+    if answer is None or answer == "":
+        return []
+    return [str(item) for item in ([answer] if isinstance(answer, (str, int, float)) else answer)]
+
+
 def _word_f1(predicted: str, gold: str) -> float:
     ours, theirs = set(predicted.split()), set(gold.split())
     shared = len(ours & theirs)
     precision = shared / len(ours) if ours else 1.0
     recall = shared / len(theirs) if theirs else 1.0
-    return 0.0 if precision == recall == 0 else round(2 * precision * recall / (precision + recall), 2)
+    if precision == recall == 0:
+        return 0.0
+    # As numpy rounds, which the official program does: 0.975 becomes 0.98, and Python's own `round` gives 0.97.
+    return float(np.round(2 * precision * recall / (precision + recall), 2))

@@ -170,7 +170,7 @@ def _answers(given: dict[str, Any], kind: str, where: str) -> tuple[str, ...]:
         return tuple(answer)
     one: Any = answer[0] if isinstance(answer, list) and len(answer) == 1 else answer
     try:
-        number = math.nan if isinstance(one, bool) else float(one)
+        number = math.nan if isinstance(one, bool) else float(one.replace(",", "") if isinstance(one, str) else one)
     except (TypeError, ValueError, OverflowError):  # a whole number of 400 digits is no float
         number = math.nan
     if not math.isfinite(number):
