@@ -46,15 +46,7 @@ CASES = [
     (None, "", ["0"], "", NUMBER, 0, 0),
     ([], "", ["0"], "", NUMBER, 0, 0),
     ([""], "", ["net sales"], "", SPAN, 0, 0),
-    (
-        [""],
-        "million",
-        ["strong sales"],
-        "million",
-        SPAN,
-        0,
-        0.5,
-    ),  # 1 of 3: "million"
+    ([""], "million", ["strong sales"], "million", SPAN, 0, 0.5),  # 1 of 3 words: the scale
     (["–"], "", ["—"], "", SPAN, 0, 0),
     ([""], "", ["-"], "", SPAN, 1, 1),  # nothing is left of a hyphen
     # Texts: lower case, no ASCII punctuation, no articles.
