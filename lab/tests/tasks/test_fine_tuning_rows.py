@@ -65,6 +65,20 @@ def tatqa(folder: Path, row: str, **options: Any) -> TatqaTask:
     return TatqaTask(TatqaTrial(source=str(folder / "dev.json"), model=str(folder / "bert"), encoding=row, **fields))
 
 
+def test_missing_models_and_rows_are_named(tmp_path: Path) -> None:
+    from numerate_lab.tasks.finetuning.starting_points import start_classifier
+
+    missing = str(tmp_path / "missing")
+    for start in (start_encoder, start_classifier):
+        with pytest.raises(ConfigError, match=f"{missing}: no such folder; give the folder of a model"):
+            start(missing, "subwords", {})
+    (tmp_path / "missing").mkdir()
+    with pytest.raises(ConfigError, match=f"{missing}: no model there"):
+        start_encoder(missing, "subwords", {})
+    with pytest.raises(UnknownNameError, match="unknown encoding 'barre': did you mean 'bare'"):
+        row_fields("barre")
+
+
 def test_names() -> None:
     known = ("recipe", "parts", "start", "spelled", "prompts")
     for name, fields in {

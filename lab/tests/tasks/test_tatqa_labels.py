@@ -55,7 +55,10 @@ def _broken(change: str, value: Any) -> list[dict[str, Any]]:
 ERRORS = [
     ("table", {"uid": "t"}, r"context 2 \(t\): 'table' is missing"),
     ("table", {"uid": "t", "table": []}, r"context 2 \(t\): the table has no rows"),
-    ("table", {"uid": "t", "table": [["a", 5]]}, "a cell of the table is not a text"),
+    ("table", {"uid": "t", "table": [["a"], []]}, r"row 2 of the table must be a list of cells, got '\[\]'"),
+    ("table", {"uid": "t", "table": ["abc"]}, "row 1 of the table must be a list of cells, got 'abc'"),
+    ("table", {"uid": "t", "table": [["a"], ["b", 5]]}, "cell 2 in row 2 of the table must be a text, got 5"),
+    ("table", [], r"context 2: 'table' must be an object"),
     ("answer_type", "sum", r"context 2 \(table-1\), question 3 \(question-1-2\): unknown answer_type 'sum'"),
     ("answer", [], r"question 3 \(question-1-2\): there is no answer"),
     ("answer", None, "there is no answer"),
@@ -86,6 +89,19 @@ def test_bad_records_are_one_line_with_file_and_record(tmp_path: Path) -> None:
         data[0]["questions"][3]["answer"] = answer
         (tmp_path / "bad.json").write_text(json.dumps(data), "utf-8")
         said = f"the answer of type arithmetic must be one number, got '{str(answer)[:60]}'"
+        with pytest.raises(SourceError, match=said):
+            read_contexts(tmp_path / "bad.json")
+    for answer in (2.5, "two"):
+        data = [context()]
+        data[0]["questions"][6]["answer"] = answer
+        (tmp_path / "bad.json").write_text(json.dumps(data), "utf-8")
+        with pytest.raises(SourceError, match=f"the answer of type count must be a whole number, got '{answer}'"):
+            read_contexts(tmp_path / "bad.json")
+    for content, said in (
+        ([context(), [5]], r"context 2: expected an object with 'table', got '\[5\]'"),
+        ([context() | {"questions": []}] * 2, "none of its 2 contexts has a question"),
+    ):
+        (tmp_path / "bad.json").write_text(json.dumps(content), "utf-8")
         with pytest.raises(SourceError, match=said):
             read_contexts(tmp_path / "bad.json")
     data = [context()]

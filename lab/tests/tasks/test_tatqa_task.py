@@ -228,6 +228,11 @@ def test_files_for_training_and_test(folder: Path, tmp_path: Path) -> None:
     assert TatqaTask(config).baselines()["oracle"]["test"]["em"] == {"value": 1.0, "count": 16}
     held = parts_of(dataclasses.replace(config, trying=True))
     assert len(held.train[0]) + len(held.asked["dev"][0]) == 72
+    assert len(TatqaTask(config).notes()) == 1
+    same = dataclasses.replace(config, test=str(folder / "dev.json"))
+    assert "**72 of the test questions are in the training file, too" in TatqaTask(same).notes()[1]
+    with pytest.raises(ConfigError, match="dev needs a test file beside it"):
+        dataclasses.replace(trial(folder), dev=test)
     with pytest.raises(ConfigError, match="2 contexts are too few for 3 folds"):
         parts_of(TatqaTrial(source=test, model="x", folds=3))
 

@@ -71,7 +71,7 @@ def _encoding(name: str) -> dict[str, Any]:
     elif first in recipe_names():  # as it is today, and not as an older table has it
         found = {"recipe": first}
     else:
-        return encoding_fields(name)
+        return encoding_fields(name, others=("bare", "words", *_ROWS["notations"]))
     if plus and notation == "prompts":
         raise ConfigError(f"encoding {name!r}: number prompts have no head")
     if plus:

@@ -150,6 +150,7 @@ def start_classifier(
 
     folder, parts, probed = _base_and_parts(folder, recipe, parts, base)
     if not is_number_model(folder):
+        _plain_config(folder)
         few = {} if layers is None else {"num_hidden_layers": layers}
         with _quiet():
             backbone = AutoModelForSequenceClassification.from_pretrained(
@@ -200,9 +201,9 @@ def start_encoder(
             options = _reading(parts) | {"head": None}
             return _attached(encoder, saved.processor.tokenizer, recipe, options, objective=None)
         return _with_parts(encoder, saved, recipe, parts, folder)
-    from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM
+    from transformers import AutoModel, AutoModelForMaskedLM
 
-    config = AutoConfig.from_pretrained(folder)
+    config = _plain_config(folder)
     masked = any(str(name).endswith("ForMaskedLM") for name in getattr(config, "architectures", None) or ())
     # A masked language model's encoder has no pooling layer, which would be drawn at random and never trained.
     loaded: Any = (AutoModelForMaskedLM if masked else AutoModel).from_pretrained(folder, dtype=torch.float32)
@@ -221,15 +222,26 @@ def is_causal(folder: str) -> bool:
     Raises:
         ConfigError: There is no model, or it is a saved `NumberModel`.
     """
-    from transformers import AutoConfig
-
     if is_number_model(folder):
         raise ConfigError(f"{folder} is a saved NumberModel: give the folder of a plain language model")
+    config = _plain_config(folder)
+    return any("CausalLM" in str(name) or "LMHead" in str(name) for name in config.architectures or ())
+
+
+def _plain_config(folder: str) -> Any:
+    """The config of a plain model.
+
+    Raises:
+        ConfigError: There is no model of that name, here or on the Hub.
+    """
+    from transformers import AutoConfig
+
+    if folder.startswith((".", "/", "~")) and not Path(folder).is_dir():  # the Hub would be asked, again and again
+        raise ConfigError(f"{folder}: no such folder; give the folder of a model, or its name on the Hub")
     try:
-        config = AutoConfig.from_pretrained(folder)
+        return AutoConfig.from_pretrained(folder)
     except (OSError, ValueError) as error:
         raise ConfigError(f"{folder}: no model there: {' '.join(str(error).split())[:200]}") from None
-    return any("CausalLM" in str(name) or "LMHead" in str(name) for name in config.architectures or ())
 
 
 def start_language_model(

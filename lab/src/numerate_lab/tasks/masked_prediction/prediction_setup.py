@@ -28,6 +28,8 @@ from numerate_lab.tasks.masked_prediction.wider_encoder import widen
 from numerate_lab.tasks.masked_prediction.word_positions import WordPositions
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numerate.modeling.number_model import NumberModel
     from numerate_lab.tasks.masked_prediction.number_sentences import NumberSentence
 
@@ -157,8 +159,10 @@ class PredictionTask(Task):
         return load_split(self.config, split)
 
 
-def encoding_fields(name: str) -> dict[str, Any]:
+def encoding_fields(name: str, others: Sequence[str] = ()) -> dict[str, Any]:
     """Trial fields of an encoding: a name in `encodings.yaml` or of the engine, and a head after a `+`.
+
+    `others` are names that the caller knows besides; an error suggests them, too.
 
     Example:
         >>> encoding_fields("log-fourier+mixture")
@@ -177,7 +181,7 @@ def encoding_fields(name: str) -> dict[str, Any]:
     elif first in encoding_names():  # a notation with options
         found = {"recipe": "subwords", "parts": {"notation": encoding_of(first).options["notation"]}}
     else:
-        names = near_names(first, [*dict.fromkeys([*known, *encoding_names()])])
+        names = near_names(first, [*dict.fromkeys([*others, *known, *encoding_names()])])
         raise UnknownNameError(f"unknown encoding {first!r}: {names}")
     if plus:
         if head not in heads and head not in options:

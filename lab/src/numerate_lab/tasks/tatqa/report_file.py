@@ -94,9 +94,11 @@ def _read(path: str, size: int, changed: int) -> tuple[Context, ...]:
         raise SourceError(f"{path}: byte {error.start} is not UTF-8; convert the file to UTF-8") from None
     found = parsed_json(text, path)
     if not isinstance(found, list) or not found:
-        what = "an empty list" if found == [] else type(found).__name__
+        what = "an empty list" if found == [] else repr(str(found)[:40])
         raise SourceError(f"{path}: expected a list of contexts, got {what}; give a file of TAT-QA")
     contexts = tuple(_context(one, f"{path}: context {number}") for number, one in enumerate(found, 1))
+    if not any(context.questions for context in contexts):
+        raise SourceError(f"{path}: none of its {len(contexts)} contexts has a question; give a file with questions")
     _check_uids(contexts, path)
     return contexts
 
@@ -117,10 +119,15 @@ def _context(given: Any, where: str) -> Context:
     uid = str(table.get("uid", ""))
     where = f"{where} ({uid})" if uid else where
     rows = _field(table, "table", list, where)
-    if not rows or not all(isinstance(row, list) and row for row in rows):
-        raise SourceError(f"{where}: the table has no rows, or a row without cells; every row must be a list of cells")
-    if not all(isinstance(cell, str) for row in rows for cell in row):
-        raise SourceError(f"{where}: a cell of the table is not a text; write all cells as strings")
+    if not rows:
+        raise SourceError(f"{where}: the table has no rows; give a list of rows, each a list of cells")
+    for number, row in enumerate(rows, 1):
+        if not isinstance(row, list) or not row:
+            raise SourceError(f"{where}: row {number} of the table must be a list of cells, got {str(row)[:60]!r}")
+        for column, cell in enumerate(row, 1):
+            if not isinstance(cell, str):
+                place = f"cell {column} in row {number} of the table"
+                raise SourceError(f"{where}: {place} must be a text, got {str(cell)[:60]}; write it as a string")
     paragraphs = [
         _paragraph(one, f"{where}, paragraph {number}")
         for number, one in enumerate(_field(given, "paragraphs", list, where), 1)
@@ -173,15 +180,17 @@ def _answers(given: dict[str, Any], kind: str, where: str) -> tuple[str, ...]:
         number = math.nan if isinstance(one, bool) else float(one.replace(",", "") if isinstance(one, str) else one)
     except (TypeError, ValueError, OverflowError):  # a whole number of 400 digits is no float
         number = math.nan
-    if not math.isfinite(number):
-        raise SourceError(f"{where}: the answer of type {kind} must be one number, got {str(answer)[:60]!r}")
+    if not math.isfinite(number) or (kind == "count" and number != int(number)):
+        what = "a whole number" if kind == "count" else "one number"
+        raise SourceError(f"{where}: the answer of type {kind} must be {what}, got {str(answer)[:60]!r}")
     return (str(int(number)) if kind == "count" else str(one),)
 
 
 def _field(given: Any, name: str, kind: type, where: str) -> Any:
     if not isinstance(given, dict) or name not in given:
-        has = ", ".join(map(repr, given)) if isinstance(given, dict) else type(given).__name__
-        raise SourceError(f"{where}: {name!r} is missing; it has {has[:200]}")
+        if not isinstance(given, dict):
+            raise SourceError(f"{where}: expected an object with {name!r}, got {str(given)[:60]!r}")
+        raise SourceError(f"{where}: {name!r} is missing; it has {', '.join(map(repr, given))[:200] or 'no fields'}")
     if not isinstance(given[name], kind) or isinstance(given[name], bool):
         raise SourceError(f"{where}: {name!r} must be {_JSON[kind]}, got {str(given[name])[:60]!r}")
     return given[name]

@@ -31,7 +31,7 @@ from numerate_lab.tasks.tatqa.question_rows import NUMBER_FIELDS, Rows, encode
 from numerate_lab.tasks.tatqa.question_scores import MEASURES, gold_answer, mean_scores, question_scores, share_of
 from numerate_lab.tasks.tatqa.report_file import ANSWER_TYPES, SCALES, SOURCES
 from numerate_lab.tasks.tatqa.tagop import TagOp, fit, predict
-from numerate_lab.tasks.tatqa.tatqa_trial import TatqaTrial, check_answers, check_start, parts_of
+from numerate_lab.tasks.tatqa.tatqa_trial import TatqaTrial, check_answers, check_start, learnt_questions, parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -261,7 +261,10 @@ class TatqaTask(Task):
         """What is measured on what."""
         config = self.config
         if config.test is not None:
-            return [f"Trained on {Path(config.source).name}, tested on {Path(config.test).name}."]
+            said = [f"Trained on {Path(config.source).name}, tested on {Path(config.test).name}."]
+            if seen := learnt_questions(parts_of(config), "test"):
+                said.append(f"**{seen} of the test questions are in the training file, too: figures are too good.**")
+            return said
         return [
             f"Cross-validation over the contexts of {Path(config.source).name}, {config.folds} folds: each question is "
             "answered by a model that saw neither its context nor one that shares a paragraph with it. EM_num counts "

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numerate_lab.tasks.tatqa.question_rows import Example
     from numerate_lab.tasks.tatqa.report_file import Context
 
-__all__ = ["Parts", "TatqaTrial", "check_answers", "check_start", "folds_of", "parts_of"]
+__all__ = ["Parts", "TatqaTrial", "check_answers", "check_start", "folds_of", "learnt_questions", "parts_of"]
 
 _FOLD_SEED = 27
 _LONG = 60
@@ -41,7 +41,7 @@ class TatqaTrial(StartedTrial):
     Attributes:
         source: A file of contexts in the official format: all data of a cross-validation, or the training file.
         test: The test file (gold); None for cross-validation over the contexts of `source`.
-        dev: The dev file by which rates are chosen; None for a part of the training contexts.
+        dev: The dev file by which rates are chosen; None for a part of the training contexts. It needs `test`.
         folds: Folds of the cross-validation.
         model: Folder or Hub name of an encoder; see `StartedTrial` for other models to start from. None of them may
             have been trained on TAT-QA's tables.
@@ -84,6 +84,7 @@ class TatqaTrial(StartedTrial):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_positive(self, "batch", "epochs", "max_tokens", "most", "rate", "head_rate", "clip")
+        check_option(self.dev is None or self.test is not None, self, "dev needs a test file beside it", "dev")
         check_option(math.isfinite(self.rate), self, "rate must be finite", "rate")
         check_option(self.folds > 1, self, "folds must be at least 2", "folds")
         check_option(0 <= self.dropout < 1, self, "dropout must lie in [0, 1)", "dropout")
@@ -140,6 +141,15 @@ def check_answers(config: TatqaTrial, parts: Parts) -> None:
     if config.trying and any(parts.examples[index].question.answers is None for index in parts.by_split["dev"]):
         file = config.source if config.dev is None else config.dev
         raise ConfigError(f"{file}: its questions have no answers to choose a rate by; give answers, or one rate")
+
+
+def learnt_questions(parts: Parts, split: str) -> int:
+    """How many questions of a split are, by their uid, among those that a model which answers them has learnt from."""
+    found = 0
+    for learnt, asked in zip(parts.train, parts.asked[split], strict=True):
+        uids = {parts.examples[index].question.uid for index in learnt}
+        found += sum(parts.examples[index].question.uid in uids for index in asked)
+    return found
 
 
 def folds_of(contexts: Sequence[Context], folds: int) -> np.ndarray:
