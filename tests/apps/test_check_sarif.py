@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -35,7 +36,7 @@ OBJECTS: dict[str, dict[str, Any]] = {
     "multiformatMessageString": {"text*": str},
     "reportingConfiguration": {"level": LEVEL},
     "invocation": {"executionSuccessful*": bool, "toolExecutionNotifications": ["notification"]},
-    "notification": {"message*": "message", "level": LEVEL},
+    "notification": {"message*": "message", "level": LEVEL, "locations": ["location"]},
     "message": {"text*": str},
     "result": {
         "ruleId": str, "ruleIndex": int, "level": LEVEL, "message*": "message", "locations": ["location"],
@@ -99,7 +100,11 @@ def test_the_log_has_what_the_specification_demands(outcome: Outcome) -> None:
         region = place.get("region", {"startLine": 1})
         assert region["startLine"] >= 1 and region.get("endColumn", 2) > region.get("startColumn", 1) >= 1
     assert not run["invocations"][0]["executionSuccessful"]
-    assert [each["level"] for each in run["invocations"][0]["toolExecutionNotifications"]] == ["error", "error", "note"]
+    said = run["invocations"][0]["toolExecutionNotifications"]
+    assert [each["level"] for each in said] == ["error", "error", "note"]
+    assert said[2]["locations"] == [
+        {"physicalLocation": {"artifactLocation": {"uri": "a%20b.csv"}, "region": {"startLine": 3}}}
+    ]
     with pytest.raises(AssertionError, match="oops"):
         verify(log | {"oops": 1}, "sarifLog")
 
@@ -124,6 +129,11 @@ def test_fingerprints_outlive_lines_that_are_added(tmp_path: Path, monkeypatch: 
     )
     other = prints(f"{TEXT.replace('27 mi', '26 mi')}\n", rows, "{}")
     assert sum(rule == "conversion" for rule in other.values()) == 1 and len(set(other) & set(before)) == 2
+
+
+def test_addresses_stay_addresses() -> None:
+    (result,) = sarif(Outcome([replace(check(TEXT, model=False)[0], source="s3://docs/a b.md")]))["runs"][0]["results"]
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "s3://docs/a%20b.md"
 
 
 def test_regions_end_where_the_number_ends_in_the_file(tmp_path: Path) -> None:

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from numerate.apps.formats.streams import open_bytes
 from numerate.cli.app import app
+from numerate.errors import BadInput
 from numerate.files import read_yaml
 
 TEXT = "The lake is 28 km (27 mi) long.\n"
@@ -46,6 +48,31 @@ def test_no_model_is_loaded_for_files_that_are_missing(file: Path, tmp_path: Pat
     assert code == 2 and said.endswith("missing.txt': no such file or directory\n") and len(said.splitlines()) == 1
     code, _, said = run(tmp_path / "missing.txt", file, "--model", "no-such-model")
     assert code == 2 and "no-such-model" in said
+
+
+def test_a_file_is_checked_once_by_whatever_name(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(file.parent)
+    (file.parent / "folder").mkdir()
+    names = ("report.txt", "./report.txt", file, "folder/../report.txt", ".")
+    code, shown, _ = run(*names, "--no-model", "--json")
+    assert code == 1 and [each["source"] for each in json.loads(shown)["findings"]] == ["report.txt"]
+
+
+def test_names_that_are_empty_or_of_locked_folders(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    code, _, said = run("", "--no-model")
+    assert code == 2 and "the name of a file is empty" in said
+    monkeypatch.setattr("os.access", lambda *_: False)  # whatever the rights of who runs the tests
+    with pytest.raises(BadInput, match="folder, permission denied"):
+        open_bytes(str(file.parent))
+
+
+def test_a_report_does_not_overwrite_a_text_of_the_checked_folder(file: Path) -> None:
+    for option in ("--html", "--sarif", "--resume"):
+        code, _, said = run(file.parent, option, file, "--no-model")
+        assert code == 2 and "is checked itself" in said and file.read_text() == TEXT
+    report = file.parent / "check.html"
+    assert [run(file.parent, "--html", report, "--no-model")[0] for _ in range(2)] == [1, 1]
+    assert "27 mi" in report.read_text()
 
 
 @pytest.mark.parametrize("option", ["--html", "--sarif", "--resume"])

@@ -18,6 +18,7 @@ from numerate.apps.documents import Document, Problem
 from numerate.apps.findings import Checker, Finding, ranked
 from numerate.apps.formats.json_records import frame_document, is_frame, record_document
 from numerate.apps.formats.opening import read_documents, text_documents
+from numerate.apps.formats.streams import can_be_read_again
 from numerate.errors import BadInput
 from numerate.registry import near_names
 
@@ -204,7 +205,7 @@ def fitted_documents(
         is_piece = isinstance(document, Document) and document.kind != "text" and not document.is_last
         if is_piece and not is_fitted:
             is_fitted = True
-            pieces: Iterable[Any] = read_documents(path, options.kind) if path != "-" else [document]
+            pieces: Iterable[Any] = read_documents(path, options.kind) if can_be_read_again(path) else [document]
             for checker in checkers:
                 if hasattr(checker, "fit"):
                     checker.fit(each for each in pieces if isinstance(each, Document))  # type: ignore[attr-defined]

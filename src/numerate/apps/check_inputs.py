@@ -14,7 +14,7 @@ from numerate.training.engines.places import PlaceError, files_below, is_folder,
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["check_outputs", "files_of", "may_be_read"]
+__all__ = ["check_outputs", "files_of", "may_be_read", "written_reports"]
 
 _LEFT_OUT = frozenset(("node_modules", "__pycache__", "venv"))
 """Folders of programs; hidden ones are left out, too."""
@@ -32,25 +32,42 @@ def files_of(paths: Iterable[str], without: Iterable[str | None] = ()) -> tuple[
     Returns:
         The files, and those in folders that were left out because their names tell no format.
     """
-    found: dict[str, None] = {}
+    found: dict[str, str] = {}  # one name of each file -> the name that was given first
     reports = {Path(path).resolve() for path in without if path is not None}
     others: list[str] = []
     for path in paths:
         if is_remote(path):
             for place in _at(path):
-                found.setdefault(place)
+                found.setdefault(place, place)
             continue
-        if path == "-" or not Path(path).is_dir():
-            found.setdefault(path if path == "-" else _plain(path))
+        if path in ("-", "") or not Path(path).is_dir():
+            found.setdefault(*((path, path) if path in ("-", "") else _names(path)))
             continue
         for file in _below(path):
             if reports and Path(file).resolve() in reports:
                 continue
             if suffix_format(file) is not None or Path(file).is_dir():
-                found.setdefault(_plain(file))
+                found.setdefault(*_names(file))
             else:
                 others.append(_plain(file))
-    return list(found), others
+    return list(found.values()), others
+
+
+_REPORTS = {"html": ("html",), "sarif": ("json", None), "resume": ("json", "jsonl", None)}
+"""The formats that names of reports tell."""
+
+
+def written_reports(**outputs: str | None) -> list[str]:
+    """The outputs whose names are those of reports: they are not checked when they lie in a folder that is.
+
+    Another one, such as `--html notes.txt`, stays among the files of its folder, and `check_outputs` then refuses to
+    write over it.
+
+    Example:
+        >>> written_reports(html="docs/check.html", sarif="docs/notes.md")
+        ['docs/check.html']
+    """
+    return [each for name, each in outputs.items() if each is not None and suffix_format(each) in _REPORTS[name]]
 
 
 def may_be_read(path: str) -> bool:
@@ -109,6 +126,11 @@ def _at(address: str) -> list[str]:
     return [address]
 
 
+def _names(path: str) -> tuple[str, str]:
+    """A name of a file that is one however it is given, and its name in reports; a link has a name of its own."""
+    return str(Path(path).parent.resolve() / Path(path).name), _plain(path)
+
+
 def _plain(path: str) -> str:
-    """The path without `./`, so that a file has one name however it is given."""
-    return os.path.normpath(path) if path else path
+    """The path without `./`; `..` stays, as the folder before it may be a link."""
+    return str(Path(path))

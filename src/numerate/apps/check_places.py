@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from numerate.apps.formats.source_lines import ignore_mark
+from numerate.apps.formats.source_lines import ignore_mark, is_mark_alone
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,4 +79,7 @@ def marks_at(finding: Finding, document: Document) -> frozenset[str] | None:
         return None
     first = document.text.rfind("\n", 0, finding.span[0]) + 1
     last = document.text.find("\n", finding.span[1])
-    return ignore_mark(document.text[first : last if last >= 0 else None])
+    marks = ignore_mark(document.text[first : last if last >= 0 else None])
+    end = first - (2 if document.anchors else 1)  # paragraphs of a file are parted by an empty line
+    above = document.text[document.text.rfind("\n", 0, max(end, 0)) + 1 : max(end, 0)]
+    return ignore_mark(above) if marks is None and is_mark_alone(above) else marks

@@ -13,6 +13,7 @@ from numerate.apps.check import EXTRA_RULES
 from numerate.apps.consistency.base import rules
 from numerate.apps.findings import ranked
 from numerate.apps.numeral_view import visible
+from numerate.training.engines.places import is_remote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -100,13 +101,7 @@ def sarif_report(outcome: Outcome) -> dict[str, Any]:
     }
     invocation = {
         "executionSuccessful": outcome.is_complete,
-        "toolExecutionNotifications": [
-            {
-                "level": "note" if each.is_note else "error" if each.fatal else "warning",
-                "message": {"text": f"{each.source}: {each.message}"},
-            }
-            for each in outcome.problems
-        ],
+        "toolExecutionNotifications": [_notification(each) for each in outcome.problems],
     }
     run = {
         "tool": {"driver": driver},
@@ -121,12 +116,16 @@ def _relative(source: str) -> str:
     """The name of a file as code hosts want it: relative to the working directory, with slashes."""
     if not source or source == "standard input":
         return "stdin"
+    if is_remote(source):
+        return source
     path = os.path.relpath(source) if Path(source).is_absolute() else os.path.normpath(source)
     return (source if path.startswith("..") else path).replace(os.sep, "/")
 
 
 def _uri(source: str) -> str:
-    return Path(source).as_uri() if Path(source).is_absolute() else quote(source, errors="replace")
+    if Path(source).is_absolute():
+        return Path(source).as_uri()
+    return quote(source, safe=":/" if is_remote(source) else "/", errors="replace")
 
 
 def _descriptor(name: str, title: str, text: str) -> dict[str, Any]:
@@ -136,6 +135,18 @@ def _descriptor(name: str, title: str, text: str) -> dict[str, Any]:
         "shortDescription": {"text": title},
         "fullDescription": {"text": text},
         "defaultConfiguration": {"level": "warning"},
+    }
+
+
+def _notification(problem: Problem) -> dict[str, Any]:
+    source = _relative(problem.source)
+    place: dict[str, Any] = {"artifactLocation": {"uri": _uri(source)}}
+    if problem.line is not None:
+        place["region"] = {"startLine": max(1, problem.line)}
+    return {
+        "level": "note" if problem.is_note else "error" if problem.fatal else "warning",
+        "message": {"text": f"{problem.source}: {problem.message}"},
+        "locations": [{"physicalLocation": place}],
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import stat
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -124,9 +125,9 @@ class CheckState:
 
 
 def _state(path: str) -> list[int] | None:
-    """Size and time of a file; None for what is no file."""
+    """Size and time of a file; None for what is no file, such as a pipe."""
     try:
         found = Path(path).stat()
     except (OSError, ValueError):
         return None
-    return [found.st_size, found.st_mtime_ns] if path != "-" else None
+    return [found.st_size, found.st_mtime_ns] if stat.S_ISREG(found.st_mode) and path != "-" else None

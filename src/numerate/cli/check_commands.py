@@ -83,7 +83,7 @@ def check(
     if as_json and sarif == "-":
         raise BadInput("--json and --sarif - both write to standard output: give --sarif the name of a file")
     from numerate.apps.check import CheckOptions, check_ignored
-    from numerate.apps.check_inputs import check_outputs, files_of, may_be_read
+    from numerate.apps.check_inputs import check_outputs, files_of, may_be_read, written_reports
     from numerate.apps.check_processes import check_files
     from numerate.apps.formats.opening import check_format
 
@@ -92,7 +92,7 @@ def check(
     check_format(kind)
     count = process_count(processes)
     options = CheckOptions(ignore=names, false_alarms=false_alarms, kind=kind)
-    paths, others = files_of(files, without=(html, sarif, resume))
+    paths, others = files_of(files, without=written_reports(html=html, sarif=sarif, resume=resume))
     if not paths:
         raise BadInput(
             f"no file to check in {files[0]!r}: name files, or a folder that has files of a format that is read"
@@ -139,7 +139,7 @@ def _judge(
     from numerate.apps.check_models import WITHOUT_MODEL, is_uncalibrated, model_checker, said_of_silence
     from numerate.apps.default_model import VARIABLE, found_model
 
-    name = None if no_model else model or found_model()
+    name = None if no_model else found_model() if model is None else model
     if name is None:
         if calibrate:
             raise BadInput("--calibrate fits the alarms of a model: give --model, too")

@@ -93,6 +93,9 @@ def test_what_is_wrong_and_what_was_meant(text: str, expected: tuple[str, str, s
         "Begun in 1932, it was rebuilt in 1960 and closed in 1992, 60 years later.",
         "He worked from 1990 to 2005, for the last 5 years as director.",
         "2 % discount ($14.38) if paid within 10 days: $704.38.",  # the price before is not told
+        "From 10 to 12 kg (22 to 26 lb).",  # 12 kg and 22 lb are neighbours, but each is converted in its turn
+        "From 46 to 57 ha (114 to 141 acres), 41, 52 and 53 ha (101, 128 and 131 acres).",
+        "It measures 21 × 25 km (13 × 16 mi).",
         "1 2 3 4 5 6 7 8 9 10",
         "",
     ],

@@ -17,12 +17,12 @@ from numerate.apps.consistency.sentences.joined_sentences import JOINED_RULES, j
 from numerate.apps.consistency.sentences.paragraphs import is_told_elsewhere, paragraphs_of
 from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.sentences.sentences import Sentence
+from numerate.apps.documents import Document, sentence_spans
 from numerate.reading import make_reader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from numerate.apps.documents import Document
     from numerate.apps.findings import Finding
 
 __all__ = ["ConsistencyChecker", "sentences_of"]
@@ -131,17 +131,21 @@ class ConsistencyChecker:
         found = _of_numbers(document, self._with("table"))
         fresh = [rules.create(name) for name in self.rules] if found else []
         yield from with_shared_cells(document, table, found, lambda changed: _of_numbers(changed, fresh))
-        reader = make_reader("standard", words=True)
         for row, cells in enumerate(document.rows):
             for index, cell in enumerate(cells):
-                if not _may_have_findings(cell):
-                    continue
-                sentence = Sentence(cell[:MAX_SENTENCE], 0, reader.find(cell[:MAX_SENTENCE]))
-                for found in self._of_sentence(sentence):
-                    if len(cell) < _SHORT and found.rule != "conversion":
-                        continue
+                for found in self._of_cell(cell) if _may_have_findings(cell) else ():
                     key = document.header[index] if index < len(document.header) else None
                     yield replace(found, cell=(row + document.first_row, index), key=key)
+
+    def _of_cell(self, cell: str) -> Iterator[Finding]:
+        """The findings of a cell: of one sentence, or of a text with several, as JSON lines of articles have."""
+        if len(cell) > _SHORT and len(sentence_spans(cell)) > 1:
+            yield from self._of_text(Document(kind="text", text=cell))
+            return
+        sentence = Sentence(cell[:MAX_SENTENCE], 0, make_reader("standard", words=True).find(cell[:MAX_SENTENCE]))
+        for found in self._of_sentence(sentence):
+            if len(cell) >= _SHORT or found.rule == "conversion":
+                yield found
 
     def _with(self, method: str) -> list[Rule]:
         return [rule for rule in self.rules.values() if getattr(type(rule), method) is not getattr(Rule, method)]

@@ -8,10 +8,9 @@ from collections import deque
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from numerate.apps.consistency.tables.cell_numbers import cell_number
 from numerate.apps.documents import Document, Problem
 from numerate.apps.formats.source_lines import Lines
-from numerate.apps.formats.table_shape import LEADING, column_names, title_rows
+from numerate.apps.formats.table_shape import LEADING, column_names, header_document, is_data, title_rows
 from numerate.errors import NumerateError
 
 if TYPE_CHECKING:
@@ -31,8 +30,6 @@ MAX_QUOTED_LINES = 1000
 """A quote that is open for longer was never closed."""
 _HINT = re.compile(r"sep=(.)\s*", re.IGNORECASE)
 """The first line of files that Excel writes."""
-_YEAR = re.compile(r"\d{4}|(?:19|20)\d{2} [A-Za-z]{3,12}")
-"""Names of columns that are read as numbers: `2022`, `2023 budget`."""
 csv.field_size_limit(1 << 20)
 
 
@@ -62,8 +59,15 @@ def read_delimited(source: Source, delimiter: str | None = None) -> Iterator[Doc
     for number, row in rows:
         yield from source.named_problems()
         if not header:
-            header, is_data = _header(row)
-            if not is_data:
+            row, has_data = _without_empty_ends(row, first[skipped + 1 :]), is_data(row)
+            header = column_names([], len(row)) if has_data else column_names(row)
+            if not has_data:
+                top = header_document(
+                    row, source=source.name, line=number, caption=caption[:200], is_alone=len(first) == skipped + 1,
+                    ignored=source.ignored,
+                )  # fmt: skip
+                if top is not None:
+                    yield top
                 continue
         if len(row) != len(header):
             while len(row) > len(header) and not row[-1].strip():
@@ -214,13 +218,12 @@ class _Pushed:
         self.is_done = False
 
 
-def _header(row: list[str]) -> tuple[list[str], bool]:
-    """Names of the columns, and whether the first row is data already."""
-    numbers = sum(cell_number(cell) is not None for cell in row)
-    years = sum(_YEAR.fullmatch(cell.strip()) is not None and cell_number(cell) is not None for cell in row)
-    if numbers - years > 0.5 * len(row):
-        return [f"column {index}" for index in range(1, len(row) + 1)], True
-    return column_names(row), False
+def _without_empty_ends(header: list[str], rows: list[tuple[int, list[str]]]) -> list[str]:
+    """The header without the empty names at its end that no row below has a cell for: `name,price,` above `a,5`."""
+    most = max((len(row) for _, row in rows), default=len(header))
+    while len(header) > most and not header[-1].strip():
+        header = header[:-1]
+    return header
 
 
 def _document(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.documents import Document, Problem
 from numerate.apps.formats.html_characters import SHIFTED, placed_pieces, shifted_text
+from numerate.apps.formats.html_hidden import VOID, HiddenElements
 from numerate.apps.formats.source_lines import Lines
 from numerate.apps.formats.table_shape import Cell, grid_of, table_of_grid
 
@@ -24,9 +25,6 @@ _BLOCKS = frozenset((
     "p", "div", "section", "article", "li", "ul", "ol", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "br", "hr",
     "tr", "table", "main", "aside", "header", "footer", "dd", "dt", "dl", "figcaption", "form", "fieldset", "legend",
     "option", "textarea", "td", "th", "caption", "address", "details", "summary", "nav",
-))  # fmt: skip
-_VOID = frozenset((
-    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr",
 ))  # fmt: skip
 _INVISIBLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 BLOCK = 64 * 1024
@@ -77,7 +75,7 @@ class _Page(HTMLParser):
         super().__init__(convert_charrefs=True)
         self.source = source
         self.done: list[Document] = []
-        self.hidden: list[str] = []  # the hidden element, and those of the same name inside of it
+        self.hidden = HiddenElements()
         self.parts: list[str] = []
         self.anchors: list[int] = []
         self.places: list[tuple[int, int]] = []
@@ -119,14 +117,12 @@ class _Page(HTMLParser):
             self.source.problems.append(Problem(self.source.name, said, self.lineno))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if self.hidden:
-            if tag == self.hidden[0]:
-                self.hidden.append(tag)
+        if self.hidden.is_inside and self.hidden.holds_start(tag):
             return
         values = dict(attrs)
         unseen = "hidden" in values or _INVISIBLE.search(values.get("style") or "") is not None
-        if tag in _HIDDEN or (unseen and tag not in _VOID):
-            self.hidden.append(tag)
+        if tag in _HIDDEN or (unseen and tag not in VOID):
+            self.hidden.open(tag)
         elif tag == "table" and len(self.tables) < MAX_DEPTH:
             self.tables.append(_Table())
         elif self.tables and tag == "tr":
@@ -145,14 +141,13 @@ class _Page(HTMLParser):
             self._break("\n\n" if tag != "br" else "\n")
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag in _BLOCKS and not self.hidden:  # <br/>; others that end at once have no text
+        if tag in _BLOCKS and not self.hidden.is_inside:  # <br/>; others that end at once have no text
             self._break("\n")
 
     def handle_endtag(self, tag: str) -> None:
-        if self.hidden:
-            if tag == self.hidden[0]:
-                self.hidden.pop()
-        elif self.tables and tag in ("td", "th", "tr"):
+        if self.hidden.is_inside and self.hidden.holds_end(tag):
+            return
+        if self.tables and tag in ("td", "th", "tr"):
             self._end_cell()
         elif self.tables and tag == "caption":
             self.tables[-1].title = " ".join("".join(self.tables[-1].caption or ()).split())
@@ -166,7 +161,7 @@ class _Page(HTMLParser):
             self._break("\n\n")
 
     def handle_data(self, data: str) -> None:
-        if self.hidden:
+        if self.hidden.is_inside:
             return
         shown = shifted_text(data, self.shifted[-1]) if self.shifted else data
         if self.tables and (caption := self.tables[-1].caption) is not None:
@@ -240,6 +235,7 @@ class _Page(HTMLParser):
 
     def _start_cell(self, tag: str, values: dict[str, str | None]) -> None:
         self._end_cell()
+        self.shifted.clear()
         table = self.tables[-1]
         if not table.rows:
             table.rows.append([])

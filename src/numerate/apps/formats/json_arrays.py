@@ -45,7 +45,8 @@ def array_values(source: Source) -> Iterator[tuple[int, Any] | Problem]:
         try:
             value = text.value()
         except (ValueError, RecursionError) as error:
-            said = str(error).partition(": line")[0][:100]
+            is_deep = isinstance(error, RecursionError)
+            said = "nested too deeply" if is_deep else str(error).partition(": line")[0][:100]
             said = f"not JSON: {said}; this value and what follows are left out"
             yield Problem(source.name, said, line, fatal=is_first)
             return

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import io
 import json
+import logging
+from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from numerate.apps.documents import Document, Problem
 from numerate.apps.formats.json_arrays import DECODER, array_values
+from numerate.apps.formats.json_places import object_lines
 from numerate.apps.formats.source_lines import Lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from numerate.apps.formats.source_lines import Source
 
 __all__ = ["frame_document", "is_frame", "read_json", "read_json_lines", "record_document"]
 
 ROWS = 10_000
+MAX_VALUES = 250_000
+"""Values after which a piece of a file ends, however few rows it has; one record has at most as many."""
 MAX_JSON = 64 << 20
 MAX_KEYS = 400
+"""Keys of a table of records, and values of a list inside of one record; what lies beyond is counted and named."""
 MAX_DEPTH = 20
 NAMED_LINES = 10
 
@@ -53,13 +60,13 @@ def read_json(source: Source) -> Iterator[Document | Problem]:
         text = raw.decode("cp1252", "replace")
         source.problems.append(Problem(source.name, "not UTF-8, read as Windows-1252", is_note=True))
     try:
-        yield from _of_value(source, _parsed(text))
+        yield from _of_value(source, text)
     except (ValueError, RecursionError) as error:
         first, _, rest = text.lstrip().partition("\n")
         if rest.strip() and _is_json(first):
             yield from read_json_lines(type(source)(source.name, io.BytesIO(raw), ignored=source.ignored))
             return
-        said = f"not JSON: {str(error)[:100]}; mend it, or give its --format"
+        said = f"not JSON: {_said(error, with_line=True)}; mend it, or give its --format"
         yield Problem(source.name, said, getattr(error, "lineno", None), fatal=True)
     yield from source.named_problems()
 
@@ -87,21 +94,28 @@ def _in_pieces(source: Source, values: Iterable[tuple[int, Any] | Problem]) -> I
     keys: dict[str, int] = {}
     records: list[dict[str, str]] = []
     numbers: list[int] = []
-    start = 0
+    start = size = 0
+    left_out = _LeftOut()
     for each in values:
         if isinstance(each, Problem):
             yield each
             continue
-        if len(records) == ROWS:
+        if len(records) == ROWS or size > MAX_VALUES:
             yield _document(source, keys, records, numbers, start, is_last=False)
-            start += ROWS
-            records, numbers = [], []
-        records.append(dict(_flat(each[1])))
-        if len(keys) < MAX_KEYS:
-            keys.update(dict.fromkeys(records[-1], 0))
+            start += len(records)
+            records, numbers, size = [], [], 0
+        record = dict(_flat(each[1], left_out))
+        for key in record:
+            if key in keys or len(keys) < MAX_KEYS:
+                keys[key] = 0
+            else:
+                left_out.count += 1
+        records.append(record)
+        size += len(record)
         numbers.append(each[0])
     if records:
         yield _document(source, keys, records, numbers, start, is_last=True)
+    yield from left_out.named(source)
 
 
 def record_document(records: Sequence[Mapping[str, Any]], source: str = "") -> Document:
@@ -111,11 +125,22 @@ def record_document(records: Sequence[Mapping[str, Any]], source: str = "") -> D
         >>> record_document([{"a": 1, "b": {"c": 2.5}}, {"a": 3}]).rows
         [['1', '2.5'], ['3', '']]
     """
-    flat = [dict(_flat(record)) for record in records]
-    keys = list(dict.fromkeys(key for record in flat for key in record))[:MAX_KEYS]
-    return Document(
-        kind="records", source=source, header=keys, rows=[[record.get(key, "") for key in keys] for record in flat]
-    )
+    left_out = _LeftOut()
+    document = _table_of_records(records, source, left_out)
+    if left_out.count:
+        logging.getLogger("numerate").warning("%s", left_out.said)
+    return document
+
+
+def _table_of_records(
+    records: Sequence[Mapping[str, Any]], source: str, left_out: _LeftOut, **more: Any
+) -> Document:  # fmt: skip
+    flat = [dict(_flat(record, left_out)) for record in records]
+    counts = Counter(key for record in flat for key in record)
+    keys = list(counts)[:MAX_KEYS]
+    left_out.count += counts.total() - sum(counts[key] for key in keys)
+    rows = [[record.get(key, "") for key in keys] for record in flat]
+    return Document(kind="records", source=source, header=keys, rows=rows, **more)
 
 
 def is_frame(what: Any) -> bool:
@@ -153,19 +178,25 @@ def _written(value: Any) -> str:
     return str(value).removesuffix(" 00:00:00")
 
 
-def _of_value(source: Source, value: Any) -> Iterator[Document]:
+def _of_value(source: Source, text: str) -> Iterator[Document | Problem]:
+    value = _parsed(text)
     tables = list(_tables(value, "", 0))
+    lines = object_lines(text, value) if tables else {}
+    left_out = _LeftOut()
     for path, records in tables:
-        document = record_document(records, source.name)
-        yield Document(
-            kind="records", source=source.name, header=document.header, rows=document.rows, caption=path,
-            ignored=source.ignored,
+        yield _table_of_records(
+            records, source.name, left_out, caption=path, ignored=source.ignored,
+            lines=[lines[id(record)] for record in records] if lines else (),
         )  # fmt: skip
     if not isinstance(value, list) or not tables:
-        rest = {key: each for key, each in _flat(value) if not any(_inside(key, path) for path, _ in tables)}
+        paths = {path for path, _ in tables}
+        rest = dict(_flat(value, left_out, most=MAX_VALUES, without=paths))
         if rest:
-            keys = list(rest)[:MAX_KEYS]
-            yield Document(kind="records", source=source.name, header=keys, rows=[[rest[key] for key in keys]])
+            yield Document(
+                kind="records", source=source.name, header=list(rest), rows=[list(rest.values())],
+                ignored=source.ignored,
+            )  # fmt: skip
+    yield from left_out.named(source)
 
 
 def _tables(value: Any, path: str, depth: int) -> Iterator[tuple[str, list[Any]]]:
@@ -177,18 +208,49 @@ def _tables(value: Any, path: str, depth: int) -> Iterator[tuple[str, list[Any]]
             yield from _tables(each, f"{path}.{key}".strip("."), depth + 1)
 
 
-def _inside(key: str, path: str) -> bool:
-    return bool(path) and (key == path or key.startswith((f"{path}.", f"{path}[")))
+@dataclass
+class _LeftOut:
+    """Counts the values of records that have too many."""
+
+    count: int = 0
+
+    @property
+    def said(self) -> str:
+        """One line that says how many."""
+        many = f"{self.count:,} value{'s' * (self.count > 1)}"
+        return f"{many} left out: {MAX_KEYS} keys of records are read, and {MAX_KEYS} values of each list"
+
+    def named(self, source: Source) -> Iterator[Problem]:
+        """The problem, if there is one."""
+        if self.count:
+            yield Problem(source.name, self.said)
 
 
-def _flat(value: Any, path: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
-    """Key paths and values of a record as strings; a value without a key is called `value`."""
+def _flat(
+    value: Any, left_out: _LeftOut, path: str = "", depth: int = 0, *, most: int = MAX_KEYS,
+    without: Collection[str] = (),
+) -> Iterator[tuple[str, str]]:  # fmt: skip
+    """Key paths and values of a record as strings; a value without a key is called `value`.
+
+    Args:
+        value: The record, or a part of it.
+        left_out: Counts the values of long lists.
+        path: Path of the part.
+        depth: Its depth.
+        most: Values that are read of a list.
+        without: Paths that are left out, as they are tables of their own.
+    """
+    if path and path in without:
+        return
     if isinstance(value, dict) and depth < MAX_DEPTH:
         for key, each in value.items():
-            yield from _flat(each, f"{path}.{key}" if path else str(key), depth + 1)
+            yield from _flat(
+                each, left_out, f"{path}.{key}" if path else str(key), depth + 1, most=most, without=without
+            )
     elif isinstance(value, list) and depth < MAX_DEPTH:
-        for index, each in enumerate(value[:50]):
-            yield from _flat(each, f"{path}[{index}]", depth + 1)
+        left_out.count += max(0, len(value) - most)
+        for index, each in enumerate(value[:most]):
+            yield from _flat(each, left_out, f"{path}[{index}]", depth + 1, most=most, without=without)
     elif value is not None:
         yield path or "value", _written(value)
 
@@ -223,8 +285,10 @@ def _is_json(line: str) -> bool:
     return True
 
 
-def _said(error: ValueError | RecursionError) -> str:
+def _said(error: ValueError | RecursionError, *, with_line: bool = False) -> str:
     """What is wrong with a line: of the decoder's `line 1 column 5 (char 4)` only the column says something."""
-    if isinstance(error, json.JSONDecodeError):
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
+    if isinstance(error, json.JSONDecodeError) and not with_line:
         return f"{error.msg}, column {error.colno}"
-    return str(error)[:80]
+    return str(error)[: 100 if with_line else 80]

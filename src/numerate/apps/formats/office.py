@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from numerate.apps.documents import Document, Problem
 from numerate.apps.formats.cell_formats import shown_number
-from numerate.apps.formats.table_shape import LEADING, column_names, title_rows
+from numerate.apps.formats.table_shape import LEADING, column_names, header_document, is_data, title_rows
 from numerate.errors import NumerateError
 
 if TYPE_CHECKING:
@@ -26,7 +26,9 @@ MAX_ARCHIVE = 1 << 30
 """Bytes of a file; larger ones are refused."""
 MAX_UNPACKED = 4 << 30
 """Bytes of its parts together: a small archive can stand for any number of them."""
-_NO_VALUE = re.compile(rb"<f\b[^>]*(?:/>|>[^<]*</f>)(?:\s*<v>\s*</v>|\s*<v\s*/>)?\s*</c>")
+_NO_VALUE = re.compile(rb"(<c\b[^>]*>)\s*<f\b[^>]*(?:/>|>[^<]*</f>)(\s*<v>\s*</v>|\s*<v\s*/>)?\s*</c>")
+_TEXT = re.compile(rb"\bt=[\"']str[\"']")
+"""A cell of a formula whose value is a text; one that is stored as empty is a value: `=IF(A1="","",A1)`."""
 _ERRORS = frozenset(("#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!", "#SPILL!", "#CALC!"))
 
 
@@ -112,7 +114,8 @@ def _uncomputed(data: io.BytesIO) -> int:
                         while chunk := part.read(1 << 20):
                             whole = rest + chunk
                             end = whole.rfind(b"</c>") + 4
-                            count += len(_NO_VALUE.findall(whole[:end]))
+                            found = _NO_VALUE.findall(whole[:end])
+                            count += sum(not (value and _TEXT.search(cell)) for cell, value in found)
                             rest = whole[end if end > 3 else 0 :][-(1 << 16) :]
                 except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
                     continue  # openpyxl says what is wrong with it
@@ -139,8 +142,15 @@ def _sheet(source: Source, sheet: Any) -> Iterator[Document | Problem]:
     for number, cells in _chained(first[skipped:], filled):
         errors += sum(cell in _ERRORS for cell in cells)
         if not header:
-            header = column_names(cells, max(len(row) for _, row in first))
-            continue
+            width, has_data = max(len(row) for _, row in first), is_data(cells)
+            header = column_names([] if has_data else cells, width)
+            if not has_data:
+                top = header_document(
+                    cells, source=source.name, line=number, caption=caption, is_alone=len(first) == skipped + 1
+                )
+                if top is not None:
+                    yield top
+                continue
         if len(kept) == ROWS:
             yield _table(source, caption, header, kept, numbers, start, is_last=False)
             start, kept, numbers = start + ROWS, [], []
@@ -178,7 +188,11 @@ def _cell(cell: Any) -> str:
     if isinstance(value, datetime.datetime):
         return value.date().isoformat() if value.time() == datetime.time() else value.isoformat(" ")
     if isinstance(value, datetime.time):
-        return value.strftime("%H:%M")
+        return value.strftime("%H:%M:%S" if value.second else "%H:%M")
+    if isinstance(value, datetime.timedelta):  # of the format [h]:mm:ss, which shows days as hours
+        seconds = round(value.total_seconds())
+        minutes, rest = divmod(abs(seconds), 60)
+        return f"{'-' if seconds < 0 else ''}{minutes // 60}:{minutes % 60:02}:{rest:02}"
     if not isinstance(value, int | float):
         return str(value).strip()
     return shown_number(value, cell.number_format)

@@ -11,7 +11,7 @@ from numerate.apps.documents import Problem
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["Lines", "Source", "ignore_mark"]
+__all__ = ["Lines", "Source", "ignore_mark", "is_mark_alone"]
 
 _IGNORE = re.compile(r"numerate:\s*ignore\b(?:\s*[:\[(]?\s*([a-z][a-z, -]*[a-z]))?", re.IGNORECASE)
 _ALONE = re.compile(
@@ -154,7 +154,17 @@ class Lines:
         self._above = False
         if found is not None:
             self.source.ignored[self.number] = found
-            self._above = _ALONE.fullmatch(line) is not None
+            self._above = is_mark_alone(line)
+
+
+def is_mark_alone(line: str) -> bool:
+    """Whether a line has nothing but a mark, which then holds for the next line.
+
+    Example:
+        >>> is_mark_alone("<!-- numerate: ignore sum -->"), is_mark_alone("5 km numerate: ignore")
+        (True, False)
+    """
+    return _ALONE.fullmatch(line) is not None
 
 
 def ignore_mark(line: str) -> frozenset[str] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import io
+import os
 import sys
 import zlib
 from pathlib import Path
@@ -15,7 +16,9 @@ from numerate.training.engines.places import PlaceError, is_remote, open_place
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["SNIFFED", "Gunzip", "Recoded", "binary_kind", "first_bytes", "open_bytes", "text_encoding"]
+__all__ = [
+    "SNIFFED", "Gunzip", "Recoded", "binary_kind", "can_be_read_again", "first_bytes", "open_bytes", "text_encoding",
+]  # fmt: skip
 
 SNIFFED = 8192
 """Bytes from which format and encoding are guessed."""
@@ -43,6 +46,16 @@ _SIGNATURES = (
 )
 
 
+def can_be_read_again(path: str) -> bool:
+    """Whether a path gives the same bytes each time it is opened: not standard input, nor a pipe such as `<(...)`.
+
+    Example:
+        >>> can_be_read_again("-"), can_be_read_again(__file__)
+        (False, True)
+    """
+    return path != "-" and (is_remote(path) or Path(path).is_file())
+
+
 def open_bytes(path: str) -> BinaryIO:
     """A file, or what lies at an address such as `s3://...`, as a buffered stream of bytes; `-` is standard input.
 
@@ -58,8 +71,11 @@ def open_bytes(path: str) -> BinaryIO:
             raise BadInput(str(error)) from None
     if "\0" in path:
         raise BadInput(f"{path!r}: a name of a file cannot have NUL bytes")
+    if not path:
+        raise BadInput("the name of a file is empty: name a file, or - for standard input")
     if Path(path).is_dir():
-        raise BadInput(f"{path}: is a folder; name its files")
+        can_be_listed = os.access(path, os.R_OK | os.X_OK)
+        raise BadInput(f"{path}: {'is a folder; name its files' if can_be_listed else 'folder, permission denied'}")
     try:
         return Path(path).open("rb")
     except OSError as error:

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass
 from statistics import median_low
 from typing import TYPE_CHECKING
 
+from numerate.apps.consistency.tables.cell_numbers import cell_number
 from numerate.apps.documents import Document
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-__all__ = ["LEADING", "Cell", "column_names", "grid_of", "table_of_grid", "title_rows"]
+__all__ = ["LEADING", "Cell", "column_names", "grid_of", "header_document", "is_data", "table_of_grid", "title_rows"]
 
 LEADING = 20
 """Rows from which title and header are told."""
+_YEAR = re.compile(r"\d{4}|(?:19|20)\d{2} [A-Za-z]{3,12}")
+"""Names of columns that are read as numbers: `2022`, `2023 budget`."""
+_QUANTITIES = re.compile(r"\d\D*[^\W\d_]\D*\d")
+"""Two numbers and a word between them, which one name of a column seldom has."""
 MAX_SPAN = 1000
 MAX_WIDTH = 400
 """Columns of a table with spans; what lies beyond is left out."""
@@ -59,6 +65,49 @@ def title_rows(rows: Sequence[Sequence[str]]) -> int:
         if usual < 2 or (filled[index] > 1 and filled[index] >= 0.5 * usual):
             return index
     return 0
+
+
+def is_data(row: Sequence[str]) -> bool:
+    """Whether a first row has data already and names no columns: more than half of its cells are numbers, not years.
+
+    Running numbers are names, as the hours of a day.
+
+    Example:
+        >>> is_data(["a", "5", "7.5"]), is_data(["region", "2022", "2023"]), is_data(["", "1", "2", "3", "4"])
+        (True, False, False)
+    """
+    filled = [cell for cell in row if cell.strip()]
+    numbers = [found[0] for cell in filled if (found := cell_number(cell)) is not None]
+    years = sum(_YEAR.fullmatch(cell.strip()) is not None and cell_number(cell) is not None for cell in filled)
+    is_running = len(numbers) > 3 and all(number == numbers[0] + at for at, number in enumerate(numbers))
+    return len(numbers) - years > 0.5 * len(filled) and not is_running
+
+
+def header_document(
+    cells: Sequence[str], *, source: str, line: int, caption: str = "", is_alone: bool = False,
+    ignored: Mapping[int, frozenset[str]] | None = None,
+) -> Document | None:  # fmt: skip
+    """The cells of a header that have two quantities, as a text; None without one.
+
+    A table of names and values has no header, so that its first row must be checked, too.
+
+    Args:
+        cells: The first row.
+        source: Name of the file.
+        line: Line in the file.
+        caption: Title of the table.
+        is_alone: Whether no row follows, so that all cells are text.
+        ignored: Lines with a mark `numerate: ignore`.
+
+    Example:
+        >>> header_document(["length", "28 km (27 mi)"], source="a.csv", line=3).text
+        '28 km (27 mi)'
+    """
+    found = [cell.strip() for cell in cells if is_alone or _QUANTITIES.search(cell)]
+    text = "\n\n".join(filter(None, found))
+    if not any(map(str.isdecimal, text)):
+        return None
+    return Document(kind="text", source=source, text=text, lines=[line], caption=caption, ignored=ignored or {})
 
 
 @dataclass

@@ -16,7 +16,7 @@ from numerate.apps.consistency.sentences.traits import UNITS, stems
 from numerate.numerals.unit_factors import converted, dimension_name, system_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numerate.apps.consistency.sentences.paragraphs import Paragraph
     from numerate.apps.consistency.sentences.quantities import Quantity
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["clock_conversions", "loose_conversions", "told_conversions", "words_and_figures"]
 
 MOST_WORDS = 70
+MOST_LISTED = 4
+"""Quantities of a list that is converted as a whole."""
 _EQUAL = regex(
     r"\b(?:is|are|was|were|or|equals?|that's|i\.e\.|corresponds?|corresponding|converts?|converted"
     r"|comes? to|works? out|equivalent|meaning|say|so|namely|roughly|about|around|approximately|some"
@@ -60,9 +62,10 @@ _NOT_CHECKED = ("time", "data", "angle")
 
 def loose_conversions(sentence: Sentence) -> Iterator[Finding]:
     """Neighbours of one dimension in two systems of units, where words say that they are one amount."""
-    for one, other in itertools.pairwise(sentence.quantities):
+    values = sentence.quantities
+    for place, (one, other) in enumerate(itertools.pairwise(values), 1):
         words = sentence.between(one, other)
-        if _are_two_systems(one, other) and len(words) <= MOST_WORDS:
+        if _are_two_systems(one, other) and len(words) <= MOST_WORDS and not _are_lists(values, place):
             yield from _compared(one, other, words)
 
 
@@ -89,25 +92,47 @@ def _are_two_systems(one: Quantity, other: Quantity) -> bool:
     return not {one.hedge, other.hedge} & {"over", "under"}
 
 
-def _compared(one: Quantity, other: Quantity, words: str, told: float = 4.0) -> Iterator[Finding]:
-    is_same = _SAME.search(words) is not None
-    is_told = _EQUAL.search(words) is not None or words.strip(" ") in ("(", ",", "–", "—", "-")
-    if not is_same and (not is_told or _APART.search(words)):
-        return
+def _are_lists(values: Sequence[Quantity], place: int) -> bool:
+    """Whether two lists of equal length meet at a place and agree: `46 to 57 ha (114 to 141 acres)`.
+
+    The last of the first list and the first of the second are neighbours, but no conversion of each other.
+    """
+    for size in range(2, min(MOST_LISTED, place, len(values) - place) + 1):
+        pairs = list(zip(values[place - size : place], values[place : place + size], strict=True))
+        if all(_are_two_systems(*pair) and _agree(*pair, _reals(*pair)) for pair in pairs):
+            return True
+    return False
+
+
+def _reals(one: Quantity, other: Quantity) -> tuple[float, ...]:
+    """The first quantity in the unit of the second."""
     reals = converted(one.value, one.unit or "", other.unit or "")
     if dimension_name(one.unit or "") == "temperature":
         reals += converted(one.value, one.unit or "", other.unit or "", difference=True)
     if "cal" in (one.unit, other.unit):  # those of food are kilocalories
         reals = tuple(each * 1000 if one.unit == "cal" else each / 1000 for each in reals)
-    if not reals or one.value <= 0 or other.value <= 0:
-        return
-    if any(
+    return reals
+
+
+def _agree(one: Quantity, other: Quantity, reals: Sequence[float]) -> bool:
+    """Whether the second quantity is one of the values that the first has in its unit, as both are rounded."""
+    return any(
         abs(each - other.value)
         <= 0.03 * abs(each)
         + max(other.half, min(other.last_place, 0.1 * other.value))
         + max(one.half, min(0.5 * one.last_place, 0.05 * one.value)) * abs(each / one.value)
         for each in reals
-    ):
+        if one.value
+    )
+
+
+def _compared(one: Quantity, other: Quantity, words: str, told: float = 4.0) -> Iterator[Finding]:
+    is_same = _SAME.search(words) is not None
+    is_told = _EQUAL.search(words) is not None or words.strip(" ") in ("(", ",", "–", "—", "-")
+    if not is_same and (not is_told or _APART.search(words)):
+        return
+    reals = _reals(one, other)
+    if not reals or one.value <= 0 or other.value <= 0 or _agree(one, other, reals):
         return
     bits = told + max(slip_bits(other, round(each / (2 * other.half)) * 2 * other.half) for each in reals)
     bits += 3.0 if 0.8 < other.value / reals[0] < 1.25 else 0.0
