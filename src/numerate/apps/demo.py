@@ -151,8 +151,8 @@ def run_demo(console: Console, output: str = "numerate-demo", quick: bool = Fals
         asked[sentence] = {name: ask_model(pair, name, text, place) for name in pair.models}
         console.print(Text(f"\n{sentence}", style="bold"), Text(f"  ({hidden.text})", style="dim"), sep="")
         for name, (seen, _) in asked[sentence].items():
-            low, high = (format_value(float(f"{float(end):.3g}")) for end in seen.interval(0.9))
-            guess = format_value(float(f"{float(seen.median()):.3g}"))
+            low, high = (format_value(float(end), digits=3) for end in seen.interval(0.9))
+            guess = format_value(float(seen.median()), digits=3)
             console.print(f"  {name:14}{guess}, 90 % interval {low} to {high}")
     for sentence, word in COMPARED.items():
         console.print(Text(f"\n{sentence}", style="bold"), Text(f"  ({word})", style="dim"), sep="")

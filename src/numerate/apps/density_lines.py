@@ -58,7 +58,7 @@ def _labels(edges: Sequence[float], columns: int, grouped: bool) -> str:
     places = range(0, len(edges) - 1, max(1, (len(edges) - 1) // _LABELS))
     labels: list[str] = []
     for digits in range(3 if grouped else 4, 17):
-        labels = [format_value(float(f"{edges[at]:.{digits}g}"), grouped=grouped) for at in places]
+        labels = [format_value(edges[at], grouped=grouped, digits=digits) for at in places]
         if len(set(labels)) == len(labels):
             break
     line = ""

@@ -13,7 +13,7 @@ from numerate.training.progress import quiet_unless_terminal
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["MASK", "check_gaps", "fill", "fill_gaps", "fill_tables", "load_model"]
+__all__ = ["MASK", "check_gaps", "fill", "fill_gaps", "fill_tables", "load_model", "told_values"]
 
 MASK = "[MASK]"
 """The gap of a word in a text; it stands for the mask token of any model."""
@@ -141,12 +141,24 @@ def _lines(gap: dict[str, Any]) -> list[str]:
     from numerate.apps.number_gaps import spark_line
 
     best = [f"{each['probability']:6.1%}  {each['text']}" for each in gap["numbers"]]
-    (low, high), (bottom, top) = gap["interval_50"], gap["interval_90"]
     ends = gap["density"]["edges"]
+    told = [f"{share} % {told_values(gap, gap[f'interval_{share}'])}" for share in (50, 90)]
     return [
-        *best, f"median {gap['median']:.4g}", f"50 % {low:.4g} to {high:.4g}", f"90 % {bottom:.4g} to {top:.4g}",
-        spark_line(gap["density"]["shares"]), f"{ends[0]:.3g} … {ends[-1]:.3g}",
+        *best, f"median {told_values(gap, [gap['median']])}", *told,
+        spark_line(gap["density"]["shares"]), told_values(gap, [ends[0], ends[-1]], " … "),
     ]  # fmt: skip
+
+
+def told_values(gap: dict[str, Any], values: Sequence[float], between: str = " to ") -> str:
+    """Values of a gap for a reader, of four digits; years are not grouped.
+
+    Example:
+        >>> told_values({"kind": "quantity"}, [26742.1, 90770.0])
+        '26,740 to 90,770'
+    """
+    from numerate.apps.numeral_view import format_value
+
+    return between.join(format_value(each, digits=4, grouped=gap.get("kind") != "year") for each in values)
 
 
 def _in_order(text: str, words: list[Any], numbers: list[Any]) -> list[dict[str, Any]]:

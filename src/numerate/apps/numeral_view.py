@@ -62,13 +62,22 @@ def meaning(numeral: Numeral) -> str:
     return f"{format_value(numeral.value, grouped=grouped)} {numeral.unit or ''}".rstrip()
 
 
-def format_value(value: float, *, grouped: bool = True) -> str:
+def format_value(value: float, *, grouped: bool = True, digits: int | None = None) -> str:
     """Formats a value: a whole number with thousands separators, any other as Python does.
+
+    Args:
+        value: The value.
+        grouped: Whether whole numbers have thousands separators.
+        digits: Significant digits that it is rounded to; None for all.
 
     Example:
         >>> format_value(1.5e9), format_value(0.032), format_value(6.02e23), format_value(float("nan"))
         ('1,500,000,000', '0.032', '6.02e+23', 'nan')
+        >>> format_value(49567.8, digits=4), format_value(1957.7, digits=4, grouped=False)
+        ('49,570', '1958')
     """
+    if digits is not None:
+        value = float(f"{value:.{digits}g}")
     if value == value and abs(value) < 1e16 and value == int(value):
         return f"{value:,.0f}" if grouped else f"{value:.0f}"
     return repr(value)

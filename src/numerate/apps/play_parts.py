@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from numerate.apps.fill import MASK, NUM
-from numerate.apps.numeral_view import meaning, visible
+from numerate.apps.numeral_view import format_value, meaning, visible
 from numerate.errors import BadInput, NumerateError
 from numerate.numerals.numeral import render
 from numerate.reading import find
@@ -181,7 +181,8 @@ def result_text(name: str | None, folder: str | Path = "results") -> str:
 
 def _gap_html(gap: dict[str, Any]) -> str:
     best = ", ".join(f"{_escaped(each['text'])} ({each['probability']:.0%})" for each in gap["numbers"])
-    median, low, high, bottom, top = map(_shown, (gap["median"], *gap["interval_50"], *gap["interval_90"]))
+    values = (gap["median"], *gap["interval_50"], *gap["interval_90"])
+    median, low, high, bottom, top = (_shown(each, gap) for each in values)
     said = f"median {median}; 50 %: {low} to {high}; 90 %: {bottom} to {top}"
     return f"{_density_svg(gap)}<p>{said}<br><small>{best}</small></p>"
 
@@ -196,15 +197,16 @@ def _density_svg(gap: dict[str, Any]) -> str:
         for at, share in enumerate(shares)
     )
     labels = "".join(
-        f'<text x="{at * step:.1f}" y="{_HEIGHT + 16}" font-size="12" fill="currentColor">{_shown(edges[at], 3)}</text>'
+        f'<text x="{at * step:.1f}" y="{_HEIGHT + 16}" font-size="12" fill="currentColor">{_shown(edges[at], gap, 3)}</text>'
         for at in range(0, len(edges), max(1, len(edges) // 6))
     )
     return f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT + 22}" role="img" aria-label="density">{bars}{labels}</svg>'
 
 
-def _shown(value: float | None, digits: int = 4) -> str:
-    """A number of a gap; `ModelDesk` has None for infinity."""
-    return "∞" if value is None else f"{value:.{digits}g}"
+def _shown(value: float | None, gap: dict[str, Any], digits: int = 4) -> str:
+    """A number of a gap; `ModelDesk` has None for infinity. Years are not grouped, and have all digits."""
+    is_year = gap.get("kind") == "year"
+    return "∞" if value is None else format_value(value, digits=max(digits, 4 * is_year), grouped=not is_year)
 
 
 def _escaped(text: str) -> str:

@@ -119,7 +119,7 @@ def _check(console: Console, folder: Path, model: Any) -> Outcome:
 def _fill(console: Console, model: Any, name: str) -> None:
     """The second part: a density for each gap."""
     from numerate.apps.density_lines import density_lines
-    from numerate.apps.fill import fill
+    from numerate.apps.fill import fill, told_values
 
     console.print(Text(f"$ numerate fill TEXT    (model: {name})"), soft_wrap=True)
     for text in GAPS:
@@ -127,11 +127,9 @@ def _fill(console: Console, model: Any, name: str) -> None:
         console.print(Text(f"\n{text}", style="bold"), soft_wrap=True)
         for line in density_lines(gap, columns=1):
             console.print(Text(f"  {line}", style="cyan"), soft_wrap=True)
-        low, high = gap["interval_90"]
         best = ", ".join(each["text"] for each in gap["numbers"])
-        console.print(
-            f"  best: {best}; median {gap['median']:.4g}; 90 % interval {low:.4g} to {high:.4g}", soft_wrap=True
-        )
+        median, interval = told_values(gap, [gap["median"]]), told_values(gap, gap["interval_90"])
+        console.print(f"  best: {best}; median {median}; 90 % interval {interval}", soft_wrap=True)
 
 
 def _without_model() -> Iterable[str | Text]:
