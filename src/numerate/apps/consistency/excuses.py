@@ -10,6 +10,7 @@ import itertools
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from numerate.apps.consistency.given_numbers import is_given, is_no_measure
 from numerate.apps.consistency.sentences.patterns import regex
 
 if TYPE_CHECKING:
@@ -130,9 +131,13 @@ def is_excused(finding: Finding, text: str, paragraphs: Sequence[Paragraph]) -> 
         return _CODE.search(text[max(0, start - 14) : start].lower()) is not None
     if finding.rule == "count":
         return _is_counted_otherwise(finding, text)
+    if finding.rule == "unit" and is_no_measure(finding, text):
+        return True
     claim = _claim(finding, paragraphs)
     if claim is None:
         return False
+    if is_given(finding, text, claim.paragraph, claim.z):
+        return True
     if finding.rule in ("sum", "product", "difference", "average") and _right_is_told(claim):
         return True
     return any(excuse(claim) for excuse in _EXCUSES.get(finding.rule, ()))

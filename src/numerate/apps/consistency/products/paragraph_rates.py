@@ -49,6 +49,8 @@ _PERSON = regex(
 )
 _TIMES = frozenset(("minute", "hour", "day", "week", "month"))
 _FLOW = regex(r"\b(?:fill|empt|drain|pump|tap|drip|infus)\w*")
+MOST_WEAK, LEAST_OF_SEVERAL = 6.6, 5.0
+"""Bits of a slip that proves little, and those it needs within a sentence where several counts may be meant."""
 _AVERAGE = regex(r"\b(?:averag\w+|mean|works? out|about)\b")
 
 
@@ -143,6 +145,12 @@ def paragraph_rates(paragraph: Paragraph) -> Iterator[Finding]:
                 is_tight = is_told or (is_bill and 0 <= paragraph.place(a) - paragraph.place(r) < 2)
             if not bits and not ((fit >= 5 or is_closed) and result and (is_together or is_tight) and 0.5 < ratio < 2):
                 continue
+            if (
+                bits <= MOST_WEAK
+                and not is_tight
+                and not _is_likely(is_together, bits, len(triples), ratio, n.place == a.place)
+            ):
+                continue
             if wrong is r and not bits:
                 wrong, real = (a, count * r.value / scale) if a.start > r.start else (r, whole / count)
             score = (
@@ -162,6 +170,13 @@ def paragraph_rates(paragraph: Paragraph) -> Iterator[Finding]:
                 others=others,
                 probability=0.86,
             )
+
+
+def _is_likely(is_together: bool, bits: float, count: int, ratio: float, is_beside: bool) -> bool:
+    """Whether a slip of few digits may be one: in a paragraph with many numbers, some are alike by chance."""
+    if is_together:
+        return count == 1 or bits > LEAST_OF_SEVERAL
+    return count == 1 and is_beside and 0.5 < ratio < 2
 
 
 def _may_have_total(r: Quantity, values: list[Quantity]) -> bool:

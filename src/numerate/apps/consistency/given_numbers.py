@@ -1,0 +1,133 @@
+"""Numbers that a text gives rather than computes: those of tasks and aims, and those of an equation that holds.
+
+A rule that finds a number at the place of a result cannot know that it is none. What a text gives need not be the sum
+or product of other numbers: `They want to collect $150`, `She has 130 bottles. How many are left?`
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from numerate.apps.consistency.sentences.patterns import regex
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numerate.apps.consistency.sentences.paragraphs import Paragraph
+    from numerate.apps.consistency.sentences.quantities import Quantity
+    from numerate.apps.findings import Finding
+
+__all__ = ["equations_in", "is_given", "is_no_measure"]
+
+_NUMBER = r"[$€£]? ?\d+(?:,\d{3})*(?:\.\d+)?%?"
+_TERM = rf"{_NUMBER}(?: (?!x )[a-z][a-z./²³°]*|(?<=\d)[a-z°][a-z./²³°]*){{0,4}}"
+_EQUATION = regex(rf"(?<![\d.,]){_TERM}(?: ?[-+−–*×x·/÷] ?{_TERM})+ ?[=≈] ?(?P<result>{_NUMBER})(?![\d/])(?! ?[*×/÷])")
+_PIECE = regex(rf"(?P<number>{_NUMBER})|(?P<sign>(?<![a-z/])[-+−–*×x·/÷](?![a-z]))")
+_WRITTEN = regex(r"\d+(?:,\d{3})*(?:\.\d+)?")
+_NO_MEASURE = regex(r"\)? ?[*×÷]| (?:ago|later|earlier|from now)\b")
+"""Behind a factor, and behind a time that says when: `how much she weighed 2 years ago`."""
+_ASKED = regex(
+    r"(?:\b(?:how (?:many|much|long|far|old|often|fast|tall|high|big|large|heavy)|what|which|when)\b[^?.]*(?:\.\d[^?.]*)*\?"
+    r"|[.?!,] (?:find|calculate|compute|determine|work out)\b[^?!]*[.?])[\s\"”’)]*$"
+)
+"""The last words of a task."""
+_TOLD = regex(
+    r"\b(?:total\w*|altogether|in all|together|so|thus|that is|which is|i\.e\.|averag\w*|leaves|leaving|left|makes"
+    r"|making|comes? to|coming to|amounts? to)\b|="
+)
+MOST_BEHIND = 400
+_AIM = regex(
+    r"\b(?:goals?|targets?|budget(?:s|ed)?|aim(?:s|ed|ing)?|(?<!as )(?:he|she|they|we|i|[a-z]+s?) wants?|wish(?:es|ed)?"
+    r"|hop(?:es?|ed|ing) (?:to|for)|(?:order|enough) to|trying to|tr(?:y|ies|ied) to|to reach|sav(?:es?|ing|ed) up)\b"
+    r"[^.;?!]*$"
+)
+_OF_A_MULTIPLE = regex(
+    r"(?: [a-z]+)? (?:more|less|fewer) than (?:[a-z0-9]+ times|twice|thrice|half|double|a third|a quarter)\b"
+)
+"""`20 less than three times as many`: a difference to a number that is not told."""
+_EQUATION_RULES = ("range", "sum", "product", "difference", "average", "percent", "conversion", "ratio")
+_AIM_RULES = ("sum", "product", "average")
+SURE, SUREST = 0.9, 0.95
+"""Findings of a task that are as sure as this are kept; the less sure ones where words say that it is a result."""
+
+
+def is_given(finding: Finding, text: str, paragraph: Paragraph, z: Quantity) -> bool:
+    """Whether a number need not fit the others, as the text gives it, or an equation that holds has it."""
+    behind = paragraph.lower[z.end - paragraph.whole.offset :][:MOST_BEHIND]
+    if finding.rule == "difference" and _OF_A_MULTIPLE.match(behind):
+        return True
+    if finding.rule in _EQUATION_RULES and _is_in_equation(paragraph, z):
+        return True
+    if finding.probability < SUREST and _is_task(text, paragraph):
+        is_told = _TOLD.search(paragraph.lead(z)[-40:]) or _TOLD.search(paragraph.tail(z)[:30])
+        return finding.probability < SURE or is_told is None
+    return finding.rule in _AIM_RULES and _AIM.search(paragraph.upto(z)) is not None
+
+
+def is_no_measure(finding: Finding, text: str) -> bool:
+    """Whether a number with a unit is a factor, or a time that says when: it need not be what the words before name."""
+    _, end = finding.span or (0, 0)
+    return _NO_MEASURE.match(text[end : end + 20].lower()) is not None
+
+
+def _is_task(text: str, paragraph: Paragraph) -> bool:
+    """Whether a paragraph ends with a question for a number, so that most of its numbers are given."""
+    begin = paragraph.whole.offset
+    end = text.find("\n\n", begin + len(paragraph.lower.rstrip()), begin + len(paragraph.lower) + MOST_BEHIND)
+    whole = text[begin : end if end >= 0 else begin + len(paragraph.lower) + MOST_BEHIND]
+    return _ASKED.search(whole.lower().rstrip()) is not None
+
+
+def _is_in_equation(paragraph: Paragraph, z: Quantity) -> bool:
+    start, end = z.start - paragraph.whole.offset, z.end - paragraph.whole.offset
+    return any(first < end and start < last for spans in equations_in(paragraph.lower) for first, last in spans)
+
+
+def equations_in(text: str) -> Iterator[list[tuple[int, int]]]:
+    """The spans of the numbers of each equation that holds within the rounding of its result.
+
+    Example:
+        >>> list(equations_in("6 hours x €95 = €570, but 2 + 2 = 5"))
+        [[(0, 1), (11, 13), (17, 20)]]
+    """
+    position = 0
+    while (match := _EQUATION.search(text, position)) is not None:
+        position = match.start("result")
+        numbers, signs = [], []
+        for piece in _PIECE.finditer(text, match.start(), match.start("result")):
+            (numbers if piece["number"] else signs).append(piece)
+        if len(signs) != len(numbers) - 1:
+            continue
+        value = _value([_read(each[0]) for each in numbers], [each[0] for each in signs])
+        result = match["result"]
+        half = 0.5 * 10.0 ** -len(result.rstrip("%").partition(".")[2])
+        wanted = _read(result.rstrip("%"))
+        scales = (1, 100) if result.endswith("%") else (1,)
+        if any(abs(value * scale - wanted) <= 1.02 * half for scale in scales):
+            spans = [(each.start(), each.end()) for each in numbers] + [match.span("result")]
+            yield [_digits(text, *span) for span in spans]
+
+
+def _digits(text: str, start: int, end: int) -> tuple[int, int]:
+    found = _WRITTEN.search(text, start, end)
+    return found.span() if found is not None else (start, end)
+
+
+def _read(written: str) -> float:
+    value = float("".join(each for each in written if each.isdecimal() or each == ".").strip(".") or "nan")
+    return value / 100 if written.endswith("%") else value
+
+
+def _value(numbers: list[float], signs: list[str]) -> float:
+    """The value of terms with signs; products come before sums."""
+    terms, value = [], numbers[0]
+    for sign, number in zip(signs, numbers[1:], strict=True):
+        if sign in "*×x·":
+            value *= number
+        elif sign in "/÷":
+            value = value / number if number else math.nan
+        else:
+            terms.append(value)
+            value = number if sign == "+" else -number
+    return sum(terms) + value
