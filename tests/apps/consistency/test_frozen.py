@@ -207,6 +207,11 @@ def test_the_half_that_was_held_out(tmp_path: Path) -> None:
     assert flagged[True] / 45 >= 0.6 and flagged[False] == 0
 
 
+def test_recall_and_precision_on_right_documents_of_many_registers(tmp_path: Path) -> None:
+    recall, precision = shares("twentythird.jsonl", tmp_path)
+    assert recall >= 0.9 and precision >= 0.97
+
+
 @pytest.mark.parametrize("name", ["seventh.jsonl", "ninth.jsonl", "eleventh.jsonl", "nineteenth.jsonl"])
 def test_recall_and_precision_on_documents_of_several_sentences(name: str, tmp_path: Path) -> None:
     recall, precision = shares(name, tmp_path)

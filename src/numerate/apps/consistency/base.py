@@ -134,7 +134,7 @@ def finding_in_cell(
 
 def written_like(quantity: Quantity, value: float) -> str:
     """Another value in the style of the quantity, with its unit: `17 mi` for 17.4 and `27 mi`."""
-    if len(quantity.numerals) != 1:
+    if len(quantity.numerals) != 1 or _has_unread_one(quantity):
         return _in_two_units(quantity, value) or f"{value:.4g}{f' {quantity.unit}' if quantity.unit else ''}"
     numeral = quantity.numerals[0]
     if numeral.text[:1].isalpha():
@@ -160,9 +160,17 @@ def _rendered(style: Any, value: float) -> str:
     return number
 
 
+def _has_unread_one(quantity: Quantity) -> bool:
+    """Whether it begins with an article that counts: `an hour and 45 minutes`."""
+    units = [numeral.unit for numeral in quantity.numerals]
+    return len(units) == 1 and units[0] is not None and quantity.text.startswith(("a ", "an ", "A ", "An "))
+
+
 def _in_two_units(quantity: Quantity, value: float) -> str | None:
     """`5 ft 11 in` for 5.91 and `6 ft 11 in`; None for other quantities than two whole numbers with units."""
     units = [numeral.unit for numeral in quantity.numerals]
+    if _has_unread_one(quantity):
+        units.insert(0, quantity.unit)
     sizes = [measure_of(unit) for unit in units if unit is not None]
     if len(units) != 2 or len(sizes) != 2 or sizes[0] is None or sizes[1] is None or not 0 < value < 1e6:
         return None

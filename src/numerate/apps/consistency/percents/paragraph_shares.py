@@ -78,6 +78,10 @@ _IN_ONE = regex(r"(?:in|at|for|on|within) (?!(?:total|all|fact|short|addition)\b
 _GROUP = regex(r"\b(?:most|many|some|several|half|majority|third|quarter|few|rest|others?|excluded?|excluding)\b")
 
 
+_HALF_OF = regex(r"(?<!one )(?<!a )(?<!and )\b(?:one )?half (?:of )?(?:the|those|these|them|all|our|its|their)\b")
+_OF_THEM = regex(r" of (?:the|those|these|them|all|our|its|their)\b")
+
+
 def _may_have_fraction(paragraph: Paragraph) -> bool:
     lower = paragraph.lower
     return (paragraph.words & _PART_CUES and any(map(lower.__contains__, _FRACTION_WORDS))) or (
@@ -107,23 +111,42 @@ def _rests(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding]:
             continue
         here = paragraph.place(z)
         parts = [each for each in percents[:index] if paragraph.place(each) == here]
-        if len(parts) < 2:
+        worded = _worded(paragraph, z)
+        if len(parts) + len(worded) < 2:
             parts = [each for each in percents[:index] if paragraph.place(each) >= here - 1]
         if not parts or any(each.hedge in ("over", "under") for each in parts):
             continue
         words = paragraph.lower[parts[0].start - paragraph.whole.offset : z.end - paragraph.whole.offset]
         words = words.replace("made up", "was").replace("make up", "are").replace("makes up", "is")
-        if _SEVERAL.search(words) or _SEVERAL.search(paragraph.lead(parts[0])):
+        lead = paragraph.lead(parts[0])
+        if worded:
+            lead = _OF_THEM.sub(" ", _HALF_OF.sub(" ", lead), count=1)
+        if _SEVERAL.search(words) or _SEVERAL.search(lead):
             continue
-        real = 1 - sum(each.value for each in parts)
-        slack = z.slack + sum(each.slack for each in parts)
+        real = 1 - sum(each.value for each in parts) - sum(worded)
+        slack = z.slack + 0.01 * any(each != 0.5 for each in worded) + sum(each.slack for each in parts)
         if 0 < real < 1 and abs(real - z.value) > slack + 1e-9 and z.value + 1 - real < 1.4:
             is_one = len(parts) == 1 and paragraph.place(parts[0]) == here and "remaining" in paragraph.lead(z)
-            if len(parts) == 1 and not (slip_bits(z, real) or (is_one and z.value + 1 - real > 0.8)):
+            if len(parts) == 1 and not worded and not (slip_bits(z, real) or (is_one and z.value + 1 - real > 0.8)):
                 continue
-            told = " - ".join(plain(100 * each.value) for each in parts)
+            told = " - ".join(plain(100 * each) for each in (*worded, *(part.value for part in parts)))
             message = f"100 - {told} = {plain(100 * real)}, not {z.text}."
             yield finding_at("percent", z, message, meant=real, others=parts, probability=0.88)
+
+
+def _worded(paragraph: Paragraph, z: Quantity) -> list[float]:
+    """The shares in words of the sentence of a rest: `half of them said yes, 30 % said no, and the remaining 20 %`."""
+    thirds = [
+        each.value
+        for each in paragraph.values
+        if each.group == "plain"
+        and 0 < each.value < 1
+        and each.text[:1].isalpha()
+        and each.end < z.start
+        and paragraph.place(each) == paragraph.place(z)
+        and _OF_THEM.match(paragraph.tail(each)) is not None
+    ]
+    return [0.5] * len(_HALF_OF.findall(paragraph.upto(z))) + thirds
 
 
 def _counted(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding]:

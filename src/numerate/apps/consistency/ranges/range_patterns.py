@@ -20,8 +20,8 @@ from numerate.apps.consistency.sentences.slots import (
 
 __all__ = [
     "AGED", "BC", "BETWEEN", "BETWEEN_YEARS", "CENTRE", "CENTRES", "CI", "CODE", "CUES", "DASHED", "DASHED_DAYS",
-    "DATES", "DAYS", "ENDED", "FROM_YEARS", "IN_UNITS", "LEAST", "LIMITS", "MEAN", "MOST", "NORMAL", "OF_MONEY",
-    "OTHER_END", "REVERSED", "SCALED", "SHARED", "TIME_OF_DAY", "TWO_THINGS", "YEARS",
+    "DATES", "DAYS", "ENDED", "FROM_YEARS", "IN_UNITS", "LASTING", "LEAST", "LIMITS", "MEAN", "MOST", "NORMAL", "OF_MONEY",
+    "OTHER_END", "REVERSED", "SCALED", "SHARED", "SHORTENED", "TIME_OF_DAY", "TWO_THINGS", "YEARS",
 ]  # fmt: skip
 
 _A, _B = slot("a", VALUE), slot("b", VALUE)
@@ -47,6 +47,15 @@ FROM_YEARS = regex(
     rf"\bfrom (?:[a-z]+ )?{slot('a', YEAR)} ?(?:to|until|till|through|–|—|-) ?{slot('b', YEAR)}(?=[ .,;)]|$)"
 )
 SHARED = regex(rf"(?<!from )(?<!by )(?<!\(){slot('a', UNIT)} to {slot('b', UNIT)}(?! (?:from|by))")
+LASTING = regex(
+    r"\b(?:last(?:s|ed|ing)?|tak(?:es?|ing)|took|var(?:y|ies|ied|ying)|costs?|costing|weigh(?:s|ed|ing)?|persist\w*"
+    rf"|measur\w+)(?: [a-z]+)? from {slot('a', UNIT + MONEY)} to {slot('b', UNIT + MONEY)}"
+)
+SHORTENED = regex(
+    r"\b(?:cuts?|cutting|reduc\w+|shorten\w*|improv\w+|lower\w*|br(?:ing|ings|inging|ought)|sav(?:es?|ed|ing)|less"
+    r"|fewer|shr[aiu]nk\w*|slash\w*|halv\w+|now|instead|no longer|went|goes)\b"
+)
+"""Words of a sentence that tells of a change and of no range."""
 NORMAL = regex(
     r"(?<![-a-z])(?:normal|reference|range|limits?|interval|norm|target"
     rf"|iqr)(?: [a-z]+)?[:,]? {slot('a', VALUE)} ?(?:–|—|-|to) ?{slot('b', VALUE)}(?=[),.;]|$| [a-z])"

@@ -34,6 +34,7 @@ from numerate.apps.consistency.ranges.range_patterns import (
     ENDED,
     FROM_YEARS,
     IN_UNITS,
+    LASTING,
     LEAST,
     LIMITS,
     MEAN,
@@ -44,6 +45,7 @@ from numerate.apps.consistency.ranges.range_patterns import (
     REVERSED,
     SCALED,
     SHARED,
+    SHORTENED,
     TIME_OF_DAY,
     TWO_THINGS,
     YEARS,
@@ -131,6 +133,9 @@ class Ranges(Rule):
                     continue
                 if not (a.value < 0 or b.value < 0 or REVERSED.search(skeleton) or a.group == "percent"):
                     yield from self._order(sentence, match, least=1.2)
+        for match in LASTING.finditer(skeleton) if " from " in skeleton else ():
+            if not (REVERSED.search(skeleton) or SHORTENED.search(skeleton)):
+                yield from self._order(sentence, match, least=1.2)
         for match in DASHED.finditer(skeleton) if skeleton.count(UNIT) > 1 and not REVERSED.search(skeleton) else ():
             a = sentence.get(match, "a")
             if _is_year(a) or a.unit == "s" or BC.search(skeleton):

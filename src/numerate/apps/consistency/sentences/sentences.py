@@ -70,6 +70,9 @@ _SMALL_REFERENCES = frozenset([
 ])  # fmt: skip
 """The same, for small numbers only: `the placebo group 80` counts."""
 _MOST_OF_NAMES = {**dict.fromkeys(_SMALL_REFERENCES, 32), **dict.fromkeys(_REFERENCES, 1000)}
+_ONE_AND = {"min": regex(r"(?<![a-z])an hour and $"), "month": regex(r"(?<![a-z])a year and $"),
+            "s": regex(r"(?<![a-z])a minute and $")}  # fmt: skip
+"""One of a larger unit before a number: `an hour and 45 minutes`."""
 SMALLER = {"ft": "in", "lb": "oz", "stone": "lb", "h": "min", "min": "s", "year": "month", "d": "h", "yd": "ft"}
 """The unit that goes on behind another one, as in `6 ft 2 in`."""
 
@@ -207,6 +210,8 @@ class Sentence:
                     and _SPAN.fullmatch(self.text, last.end - self.offset, each.start - self.offset)
                 ):
                     each.group = "year"
+                if each.unit in _ONE_AND and self.text[: each.start - self.offset].endswith("and "):
+                    self._with_one(each)
                 merged.append(each)
         return merged[:MAX_QUANTITIES]
 
@@ -316,6 +321,18 @@ class Sentence:
         start, end = match.start() + self.offset, match.end() + self.offset
         inside = tuple(each for each in self.numerals if start <= each.start and each.end <= end)
         return Quantity(match[0], start, end, value, None, group, inside, step)
+
+    def _with_one(self, each: Quantity) -> None:
+        """Adds the hour of `an hour and 45 minutes`, which the reader takes for no number."""
+        start = each.start - self.offset
+        found = _ONE_AND[each.unit or ""].search(self.text, max(0, start - 14), start)
+        if found is not None:
+            parts = 12 if each.unit == "month" else 60
+            each.value, each.step = 1 + each.value / parts, 2 * each.half / parts
+            each.unit = {"min": "h", "month": "year", "s": "min"}[each.unit or ""]
+            each.start = found.start() + self.offset
+            each.text = self.text[found.start() : each.end - self.offset]
+            each.before = self.text[max(0, found.start() - 26) : found.start()]
 
     def _is_smaller(self, last: Quantity, each: Quantity) -> bool:
         """Whether a number goes on with the smaller unit that it leaves out: `six foot four`, `11 stone 4`."""

@@ -37,6 +37,9 @@ _WHICH_IS = regex(r",? which (?:is|are) (?:an? |exactly )?$")
 _ALL_BEHIND = regex(
     r"(?: [a-z'’-]+){0,4}? (?:in all|in total|altogether|all told|combined|overall|together|as a whole)(?=[.,;)]"
     r"|$| (?:for|over|on)\b)"
+    r"|(?: [a-z'’-]+){0,2}? (?:over|on|in|for|during|within) (?:the|both|these|those)(?: (?:whole|full|entire))?"
+    r"(?: (?:two|three|four|five|six))? (?:weekend|week|month|year|season|quarter|days|nights|weeks|months|years|rounds"
+    r"|games|matches|legs|stages|halves)(?=[.,;)]|$)"
 )
 _LEFT = regex(
     r"\b(?:leav(?:es?|ing)|left|remain(?:s|ed|ing)?|so|thus|therefore|hence|net|which leaves|still|rest"

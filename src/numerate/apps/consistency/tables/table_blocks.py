@@ -105,7 +105,7 @@ def _statistics(document: Document, table: NumberTable, summaries: list[int]) ->
             step = max(step, float(np.median(table.steps[rows, column]))) if step == 1 else step
             if abs(said - real) <= 1.01 * step + 1e-9:
                 fits += 1
-            elif min(above) != max(above):
+            elif min(above) != max(above) and not (name == "mean" and _is_weighted(table, rows, row, column)):
                 broken.append((column, real, said))
         for column, real, said in broken:
             rounded = round(real / table.steps[row, column]) * table.steps[row, column]
@@ -113,6 +113,18 @@ def _statistics(document: Document, table: NumberTable, summaries: list[int]) ->
             if len(broken) == 1 and (fits or is_slip):
                 message = f"The {name} of {table.header[column]!r} is {{}}, not {{}}."
                 yield _finding(document, row, column, real, message, name)
+
+
+def _is_weighted(table: NumberTable, rows: list[int], row: int, column: int) -> bool:
+    """Whether a mean is that of all units: kWh per person as all kWh by all persons, an average by a column of weights."""
+    said, step = float(table.values[row, column]), float(table.steps[row, column])
+    parts = table.values[rows, column]
+    others = [each for each in table.numeric if each != column and np.isfinite(table.values[rows, each]).all()]
+    for weight in others:
+        sizes = table.values[rows, weight]
+        if sizes.sum() and np.isfinite(parts).all() and abs(parts @ sizes / sizes.sum() - said) <= 1.01 * step:
+            return True
+    return False
 
 
 def _blocks(document: Document, table: NumberTable) -> Iterator[Finding]:
@@ -201,6 +213,8 @@ def _extremes(document: Document, table: NumberTable) -> Iterator[Finding]:
             for each in table.numeric[:at]
             if not _EXTREME.search(table.header[each]) and not table.is_percent(each)
         ]
+        if any(_is_running(table.values[rows, each], table.values[rows, column]) for each in before):
+            continue
         for count in range(len(before), 1, -1):
             parts = table.values[np.ix_(rows, before[-count:])]
             said = table.values[rows, column]
@@ -213,6 +227,13 @@ def _extremes(document: Document, table: NumberTable) -> Iterator[Finding]:
                     yield _finding(document, rows[int(wrong[0])], column, float(real[wrong[0]]), message, name)
                 if len(wrong) <= 1:
                     return
+
+
+def _is_running(values: np.ndarray, said: np.ndarray) -> bool:
+    """Whether a column is the best so far of another one."""
+    if not np.isfinite(values).all() or not np.isfinite(said).all():
+        return False
+    return any(np.array_equal(each.accumulate(values), said) for each in (np.minimum, np.maximum))
 
 
 def _finding(document: Document, row: int, column: int, real: float, message: str, kind: str) -> Finding:
