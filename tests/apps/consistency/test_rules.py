@@ -36,6 +36,7 @@ def found(text: str) -> list[tuple[str, str, str | None]]:
             ("difference", "two hours and 15 minutes", "3 h 15 min"),
         ),
         ("There were 12 men and 15 women, 28 people in all.", ("sum", "28", "27")),
+        ("From page 242 to page 249 (9 pages).", ("difference", "9", "7")),
         ("Revenue rose 10 % from 50 to 65 million euros.", ("percent", "10 %", "30 %")),
         ("He reigned from 1990 to 2005, 25 years in all.", ("difference", "25 years", "15 years")),
         ("It was signed on 31 June 1912.", ("date", "31 June 1912", None)),
@@ -96,6 +97,9 @@ def test_what_is_wrong_and_what_was_meant(text: str, expected: tuple[str, str, s
         "From 10 to 12 kg (22 to 26 lb).",  # 12 kg and 22 lb are neighbours, but each is converted in its turn
         "From 46 to 57 ha (114 to 141 acres), 41, 52 and 53 ha (101, 128 and 131 acres).",
         "It measures 21 × 25 km (13 × 16 mi).",
+        "From page 242 to page 249 (8 pages); chapters 18–21.",  # both pages count
+        "The club sold 240 tickets, up 30 % from a year earlier, and 260 shirts.",  # no two values of one thing
+        "Of 898 patients, 256 (28.5%) improved, 297 (33.1%) did not change and 345 (38.4%) got worse.",
         "1 2 3 4 5 6 7 8 9 10",
         "",
     ],

@@ -197,6 +197,15 @@ def _factor(change: Change) -> Finding | None:
     return finding_at("percent", b, message, meant=a.value * factor, others=[a])
 
 
+_NAMED = regex(r"\b([a-z]{3,}) $")
+
+
+def _are_names(sentence: Sentence, one: Quantity, other: Quantity) -> bool:
+    """Whether one noun stands before both numbers, which then name things in their order: `page 242`."""
+    first, second = (_NAMED.search(sentence.beside(each)[0]) for each in (one, other))
+    return first is not None and second is not None and first[1] == second[1]
+
+
 def _difference(sentence: Sentence, change: Change) -> Finding | None:
     a, b, d = change.a, change.b, change.c
     if d is None:
@@ -225,6 +234,8 @@ def _difference(sentence: Sentence, change: Change) -> Finding | None:
         return None
     if d.value > 4 * real or real > 5 * d.value:
         return None  # it is about something else
+    if d.value == real + 1 and a.unit is None and _are_names(sentence, a, b):
+        return None  # `from page 242 to page 249 (8 pages)`: both of them count
     if _explained(sentence, change, lambda x, y: abs(abs(x.value - y.value) - d.value) <= x.half + y.half - 0.999):
         return None
     return wrong_difference(d, a, b, real)

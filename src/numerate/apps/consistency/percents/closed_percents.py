@@ -65,7 +65,7 @@ def closed_percent(sentence: Sentence) -> Iterator[Finding]:
     near: list[tuple[Quantity, Quantity, float]] = []
     for a in others:
         for b in others:
-            if a is b:
+            if a is b or _are_other_things(sentence, a, b):
                 continue
             blur = a.blur / a.value + b.blur / b.value
             real = b.value / a.value - 1
@@ -215,6 +215,18 @@ def _is_kin(sentence: Sentence, one: Quantity, other: Quantity) -> bool:
     first, second = (one, other) if one.start < other.start else (other, one)
     is_told = second.unit is None and _AGAINST.fullmatch(sentence.between(first, second)) is not None
     return min(one.value, other.value) >= 10_000 or (is_told and 0.2 < one.value / other.value < 5)
+
+
+_THINGS = regex(r" ([a-z]{2,}s)\b")
+"""The noun right behind a number: `24 countries`."""
+
+
+def _are_other_things(sentence: Sentence, one: Quantity, other: Quantity) -> bool:
+    """Whether two plain numbers count two things, as `24 countries` and `28 jobs`."""
+    if one.unit is not None or other.unit is not None:
+        return False
+    first, second = (_THINGS.match(sentence.beside(each)[1]) for each in (one, other))
+    return first is not None and second is not None and first[1] != second[1]
 
 
 _AGAINST = regex(

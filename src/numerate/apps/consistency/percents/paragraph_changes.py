@@ -122,7 +122,7 @@ def _points(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding]
 def _percents(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding]:
     """A change in per cent and the two values of one kind beside it, whichever comes first."""
     for p in percents:
-        if p.hedge or p.value <= 0:
+        if p.hedge or p.value <= 0 or _is_share(paragraph, p):
             continue
         here = paragraph.place(p)
         near = [
@@ -239,6 +239,19 @@ def _is_apart(paragraph: Paragraph, p: Quantity, one: Quantity, other: Quantity)
         paragraph.between(other, p) if p.start > other.start else paragraph.between(p, one) if p.end < one.start else ""
     )
     return CLAUSE.search(gap) is not None
+
+
+def _is_share(paragraph: Paragraph, p: Quantity) -> bool:
+    """Whether a percentage in brackets is the share of the value before it in another one: `345 (38.4 %)` of 898."""
+    before = [each for each in paragraph.values if each.end <= p.start]
+    if not before or paragraph.between(before[-1], p).strip() != "(" or not before[-1].value:
+        return False
+    part = before[-1]
+    return any(
+        whole.value > part.value and abs(part.value / whole.value - p.value) <= 1.1 * p.half
+        for whole in before[:-1]
+        if (whole.group, whole.unit) == (part.group, part.unit)
+    )
 
 
 def _is_year(quantity: Quantity) -> bool:
