@@ -24,8 +24,9 @@ MAX_DEPTH = 30
 
 
 def read_docx(source: Source) -> Iterator[Document | Problem]:
-    """Tables as tables, and the paragraphs as one text; the line of a finding in a text is the number of its paragraph.
+    """Tables as tables, and the paragraphs as one text; the line of a finding is the number of its paragraph.
 
+    In a table, it is that of the paragraph above it, so that tables can be told apart.
     Footnotes, endnotes, comments, headers and footers follow the paragraphs of the body.
 
     Raises:
@@ -105,7 +106,10 @@ class _Reading:
             heads += is_head and heads == len(rows)
             is_head = is_head or (not rows and len(cells) > 1)  # one cell alone is a title
             rows.append([Cell(each.text, each.columns, is_head=is_head) for each in cells])
-        found = table_of_grid(grid_of(rows), heads=heads, source=self.source.name)
+        above = max(1, self.count)
+        found = table_of_grid(
+            grid_of(rows), heads=heads, source=self.source.name, lines=[above] * len(rows)
+        )  # fmt: skip
         if found is not None:
             yield found
         else:
@@ -126,13 +130,13 @@ class _Reading:
 
 
 def _text(paragraph: Any) -> str:
-    """The text of a paragraph with its hyperlinks and insertions, without what was deleted and without text boxes.
+    """The text of a paragraph with its hyperlinks and insertions, without text boxes and what was deleted or hidden.
 
     Raised and lowered digits become those of Unicode, or `5 m2` and `108` would be read.
     """
     parts: list[str] = []
     for node in paragraph.iter(f"{_W}t", f"{_W}tab", f"{_W}br", f"{_W}cr", f"{_W}noBreakHyphen"):
-        if next(node.iterancestors(f"{_W}p")) is not paragraph:
+        if next(node.iterancestors(f"{_W}p")) is not paragraph or _is_unseen(node):
             continue
         name = node.tag.removeprefix(_W)
         if name == "tab" and node.getparent().tag != f"{_W}r":  # a tab stop of the style
@@ -142,6 +146,14 @@ def _text(paragraph: Any) -> str:
         tag = _SHIFTS.get("" if shift is None else shift.get(f"{_W}val", ""))
         parts.append(text if tag is None else shifted_text(text, tag))
     return "".join(parts).replace("\n", " ")
+
+
+def _is_unseen(node: Any) -> bool:
+    """Whether a piece of text was moved elsewhere, or is formatted as hidden."""
+    hidden = node.getparent().find(f"{_W}rPr/{_W}vanish")
+    if hidden is not None and hidden.get(f"{_W}val", "true") not in ("0", "false", "off"):
+        return True
+    return next(node.iterancestors(f"{_W}moveFrom"), None) is not None
 
 
 def _columns(cell: Any) -> int:
