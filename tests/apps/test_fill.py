@@ -76,6 +76,7 @@ def test_bad_input_is_one_line_that_quotes_it(models: list[str], tmp_path: Path)
         ("No gap.", {}, r"the text must have a \[MASK\] or \[NUM\], at most 64 of them, got 0 in 'No gap.'"),
         ("The [MASK].", {"swap": ["5"]}, r"--swap needs a number in the text, got none in 'The \[MASK\].'"),
         (TEXT, {"top": 0}, "--top must be positive, got 0"),
+        (TEXT, {"top": "3"}, "--top must be a whole number, got '3'"),
         (TEXT, {"swap": ["7", "abc"]}, "--swap must be one number, got 'abc'"),
         (TEXT, {"swap": ["7 or 8"]}, "--swap must be one number, got '7 or 8'"),
         (
@@ -132,6 +133,11 @@ def test_numbers_get_distributions_in_the_style_of_the_text(tmp_path: Path) -> N
     (again,) = numerate.fill("It cost $[NUM] on Monday.", str(tmp_path))[0]["gaps"]
     assert again["calibrated"] and again["interval_90"] != gap["interval_90"]
     assert again["median"] == pytest.approx(gap["median"], rel=0.2)
+
+
+def test_one_number_to_swap_needs_no_list(models: list[str]) -> None:
+    for swap in ("450", 450, [450]):
+        assert [each["number"] for each in fill(TEXT, models[0], swap=swap, top=1)] == ["45", "450"]
 
 
 def test_gaps_come_in_reading_order_and_swap_moves_them(models: list[str]) -> None:

@@ -173,6 +173,31 @@ def test_all_sentences_of_a_long_cell_are_checked() -> None:
     assert {each.written for each in found} == {"28", "27 mi"} and all(each.cell == (0, 0) for each in found)
 
 
+def test_a_number_over_the_end_of_a_line_is_told_in_one() -> None:
+    (found,) = check("The lake in the north of the country is 28\nkm (27\nmi) long.", model=False)
+    assert (found.written, found.meant, found.message) == ("27\nmi", "17 mi", "28 km are 17 mi, not 27 mi.")
+
+
+def test_word_files_without_moved_and_hidden_text(tmp_path: Path) -> None:
+    docx = pytest.importorskip("docx")
+    from docx.oxml import parse_xml
+    from docx.oxml.ns import nsdecls
+
+    file = docx.Document()
+    file.add_paragraph("One.").add_run(LAKE).font.hidden = True
+    moved = f'<w:moveFrom {nsdecls("w")} w:id="5" w:author="a"><w:r><w:t>{LAKE}</w:t></w:r></w:moveFrom>'
+    file.add_paragraph("Two.")._p.append(parse_xml(moved))
+    for _ in range(2):
+        table = file.add_table(rows=2, cols=2)
+        for at, text in enumerate(("name", "length", "lake", "28 km (27 mi)")):
+            table.cell(*divmod(at, 2)).text = text
+        file.add_paragraph(LAKE)
+    file.save(tmp_path / "a.docx")
+    found = check(tmp_path / "a.docx", model=False)
+    assert sorted((each.line, each.cell) for each in found if each.cell) == [(2, (0, 1)), (3, (0, 1))]
+    assert sorted(each.line for each in found if not each.cell) == [3, 4]
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
 def test_a_large_table_from_a_pipe_is_read_once_and_whole(tmp_path: Path) -> None:
     rows = [f"{at},{at * 7 % 10},{at + at * 7 % 10}\n" for at in range(21_000)]

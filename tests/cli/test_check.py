@@ -61,6 +61,10 @@ def test_a_file_is_checked_once_by_whatever_name(file: Path, monkeypatch: pytest
 def test_names_that_are_empty_or_of_locked_folders(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     code, _, said = run("", "--no-model")
     assert code == 2 and "the name of a file is empty" in said
+    code, _, said = run(file, "--model", "")
+    assert code == 2 and said == "numerate: cannot load '': its name is empty\n"
+    code, _, said = run(file, "--model", file)
+    assert code == 2 and said.endswith("it is a file; a model is a folder\n")
     monkeypatch.setattr("os.access", lambda *_: False)  # whatever the rights of who runs the tests
     with pytest.raises(BadInput, match="folder, permission denied"):
         open_bytes(str(file.parent))

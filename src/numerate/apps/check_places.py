@@ -43,10 +43,16 @@ def located(finding: Finding, document: Document) -> Finding:
     cut = document.text.find("\n", start, end)  # a number that goes on in the next line
     _, at = document.position(max(start, (end if cut < 0 else cut) - 1))  # of its last character: markup may follow
     passage = document.text[left:right]
+    message, meant = _in_one_line(finding.message), finding.meant and _in_one_line(finding.meant)
     return replace(
-        finding, source=document.source, line=line, column=column, passage=passage, marked=(start - left, end - left),
+        finding, message=message, meant=meant, source=document.source, line=line, column=column, passage=passage, marked=(start - left, end - left),
         table=document.caption, end_column=None if at is None else at + 1,
     )  # fmt: skip
+
+
+def _in_one_line(text: str) -> str:
+    """A message that quotes a number over the end of a wrapped line, in one line."""
+    return " ".join(text.split("\n")) if "\n" in text else text
 
 
 def _row_passage(header: Sequence[str], cells: Sequence[str], column: int) -> tuple[str, tuple[int, int]]:

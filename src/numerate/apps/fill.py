@@ -21,7 +21,9 @@ NUM = "[NUM]"
 MOST_GAPS = 64
 
 
-def fill(text: str, model: Any = None, *, swap: Sequence[str] = (), top: int = 5) -> list[dict[str, Any]]:
+def fill(
+    text: str, model: Any = None, *, swap: str | Sequence[str | float] = (), top: int = 5
+) -> list[dict[str, Any]]:  # fmt: skip
     """Fills the gaps of a text: `[MASK]` with words, `[NUM]` with distributions of numbers.
 
     The numbers of `swap` replace the text's first number, one at a time.
@@ -30,7 +32,7 @@ def fill(text: str, model: Any = None, *, swap: Sequence[str] = (), top: int = 5
         text: A text with at least one `[MASK]` or `[NUM]`.
         model: A `NumberModel`, a folder or Hub id of one or of any masked language model (for words), or several; by
             default the model that comes with numerate.
-        swap: Numbers that replace the first one.
+        swap: Numbers that replace the first one, as they are written; or one.
         top: Words or numerals of each gap.
 
     Returns:
@@ -45,9 +47,11 @@ def fill(text: str, model: Any = None, *, swap: Sequence[str] = (), top: int = 5
             model cannot be loaded, or has no number head.
     """
     masks, numbers = check_gaps(text)
+    if not isinstance(top, int):
+        raise BadInput(f"--top must be a whole number, got {top!r}")
     if top < 1:
         raise BadInput(f"--top must be positive, got {top}")
-    texts = _swapped(text, swap)
+    texts = _swapped(text, [str(each) for each in ([swap] if isinstance(swap, str | int | float) else swap)])
     quiet_unless_terminal()
     found = []
     several = isinstance(model, Sequence) and not isinstance(model, str)
@@ -236,6 +240,9 @@ def load_model(name: Any, recipe: str = "subwords") -> Any:
     from numerate.modeling.attaching import attach, from_pretrained
     from numerate.modeling.folder_checks import check_base_folder, check_finite
 
+    if not name.strip() or Path(name).is_file():
+        said = "it is a file; a model is a folder" if name.strip() else "its name is empty"
+        raise BadInput(f"cannot load {name!r}: {said}")
     if not Path(name).exists():
         try:
             validate_repo_id(name)

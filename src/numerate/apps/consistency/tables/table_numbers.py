@@ -33,6 +33,10 @@ _ADJUSTED = regex(
 """What a note below a table says of a row that need not fit the others."""
 _SENTENCE = regex(r"(?<=[.!?;])\s+")
 _NAME = regex(r"[^\W\d_]{3}")
+MOST_NOTES = 20
+"""Rows with a single cell that may be notes of a table."""
+LONGEST_NAME = 80
+"""Characters of a cell that may name its row in a note."""
 _ODD = regex(
     r"[*†‡§]$|\[\w\]$|^(?:fastest|slowest|best|worst|mean|average|avg|median|min|max|minimum|maximum"
     r"|lowest|highest|sd|std)\b"
@@ -213,13 +217,17 @@ class NumberTable:
             >>> NumberTable(Document(kind="table", header=["Club", "Pts"], rows=rows, notes=note)).noted_rows
             {0}
         """
-        rows = (row[0] for row in self.document.rows if row and not any(cell.strip() for cell in row[1:]))
+        rows = [row[0] for row in self.document.rows if len(row) > 1 and not any(cell.strip() for cell in row[1:])]
+        if len(rows) > MOST_NOTES:  # records of a text each are no notes
+            rows = []
         told = " ".join((self.document.notes, *(f"{each}." for each in rows)))  # a note may be a row of its own
-        notes = [each for each in _SENTENCE.split(told) if _ADJUSTED.search(each)]
+        notes = [each.lower() for each in _SENTENCE.split(told) if _ADJUSTED.search(each)]
         found: set[int] = set()
         for index, row in enumerate(self.document.rows if notes else ()):
-            names = [cell.strip(" *†") for cell in row if _NAME.search(cell)]
-            if any(re.search(rf"\b{re.escape(name)}s?\b", note, re.IGNORECASE) for name in names for note in notes):
+            names = [cell.strip(" *†").lower() for cell in row if len(cell) < LONGEST_NAME and _NAME.search(cell)]
+            if any(
+                re.search(rf"\b{re.escape(name)}s?\b", note) for name in names for note in notes if name in note
+            ):  # fmt: skip
                 found.add(index)
         return found
 
