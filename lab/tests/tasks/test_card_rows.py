@@ -62,6 +62,7 @@ def test_bad_files_are_one_line_that_names_file_and_line(tmp_path: Path) -> None
         "": "bad.csv: the file is empty; give a CSV file with the columns User",
         "\n\n": "bad.csv: the file is empty",
         f"{HEADER}\n": "bad.csv: there is a header and no row",
+        f"{HEADER.replace(',', ';')}\n{OTHER}\n": "bad.csv:1: the cells are separated by ';'; write",
         f"{HEADER.replace('Amount', 'Sum')}\n{OTHER}\n": "bad.csv:1: the column 'Amount' is missing; the header",
         changed("Is Fraud?", "maybe"): "bad.csv:3: 'Is Fraud?' is 'maybe', expected 'Yes' or 'No'",
         changed("Is Fraud?", "1"): "bad.csv:3: 'Is Fraud?' is '1'",

@@ -226,6 +226,11 @@ def test_a_saved_embedder_is_probed(tmp_path: Path) -> None:
         ("broken.jsonl", '{"id": "a", "rows": [["1"]]}\n{"id": ', r"broken\.jsonl:2: not JSON"),
         ("text.jsonl", '{"text": "7"}', r"text\.jsonl:1: no table"),
         ("cell.jsonl", '{"id": "b", "rows": [[{"n": 1}]]}', r"cell\.jsonl:1: table 'b' has the cell"),
+        (
+            "none.jsonl",
+            '{"id": "c", "rows": [["a"], ["1 of 2"]]}',
+            r"none\.jsonl: no cell of its tables has one number",
+        ),
         ("few.jsonl", '{"id": "c", "rows": [["1"]]}', "give more tables"),
     ],
 )
@@ -247,6 +252,13 @@ def test_bad_settings() -> None:
             task_of(encoding, **more)
     with pytest.raises(NumerateError, match="needs a model: give --option model=DIR"):
         task_of("pooled").build()
+    with pytest.raises(NumerateError, match=r"\./missing: no such folder; give the folder of a model"):
+        task_of("pooled", model="./missing").build()
+
+
+def test_notes_say_what_reads_number_words() -> None:
+    assert "`pooled` alone reads the words" in task_of("num", setting="words-99").notes()[1]
+    assert len(task_of("num", setting="integers-99").notes()) == 1
 
 
 @pytest.mark.shared("data/tatqa", "data/tabfact")

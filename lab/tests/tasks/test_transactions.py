@@ -50,6 +50,11 @@ def test_scores_against_scikit_learn() -> None:
         cuts = [reference.f1_score(gold, score >= cut, zero_division=0) for cut in np.unique(score)]
         assert f1 == pytest.approx(max(cuts)) and f1_score(gold, score >= threshold) == pytest.approx(f1)
     assert best_threshold(np.zeros(3, dtype=bool), np.ones(3)) == (0.5, 0.0)
+    for kind in (np.float32, np.float64):  # there is no number of the kind between two neighbours
+        close = np.array([1.0, np.nextafter(kind(1), kind(0)), 0.5], dtype=kind)
+        gold = np.array([True, False, False])
+        threshold, f1 = best_threshold(gold, close)
+        assert f1 == 1.0 == fraud_figures(gold, close, threshold)["f1"]
     assert fraud_figures(np.zeros(3, dtype=bool), np.ones(3), 0.5)["f1"] is None
 
 
@@ -213,6 +218,8 @@ def test_the_real_sample_runs(shared: Path) -> None:
     model = task.build()
     task.train(model)
     figures = task.score("test", task.ask(model, "test"))["test"]
+    assert task.notes()[0].startswith("all rows of user0.csv.gz")
+    assert Transactions(trial_of("ours", source=source, rows=500)).notes()[0].startswith("the first 500 rows of user0")
     assert figures["windows"] == 399 and figures["frauds"] == task.examples("test")[1].sum()
 
 

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = [
-    "BARE", "check_untouched", "is_causal", "is_number_model", "load_tokenizer", "needs_scaling", "start_classifier",
-    "start_encoder", "start_fits", "start_language_model",
+    "BARE", "check_untouched", "is_causal", "is_number_model", "load_tokenizer", "needs_scaling", "plain_config",
+    "start_classifier", "start_encoder", "start_fits", "start_language_model",
 ]  # fmt: skip
 
 BARE = "subwords"
@@ -150,7 +150,7 @@ def start_classifier(
 
     folder, parts, probed = _base_and_parts(folder, recipe, parts, base)
     if not is_number_model(folder):
-        _plain_config(folder)
+        plain_config(folder)
         few = {} if layers is None else {"num_hidden_layers": layers}
         with _quiet():
             backbone = AutoModelForSequenceClassification.from_pretrained(
@@ -203,7 +203,7 @@ def start_encoder(
         return _with_parts(encoder, saved, recipe, parts, folder)
     from transformers import AutoModel, AutoModelForMaskedLM
 
-    config = _plain_config(folder)
+    config = plain_config(folder)
     masked = any(str(name).endswith("ForMaskedLM") for name in getattr(config, "architectures", None) or ())
     # A masked language model's encoder has no pooling layer, which would be drawn at random and never trained.
     loaded: Any = (AutoModelForMaskedLM if masked else AutoModel).from_pretrained(folder, dtype=torch.float32)
@@ -224,11 +224,11 @@ def is_causal(folder: str) -> bool:
     """
     if is_number_model(folder):
         raise ConfigError(f"{folder} is a saved NumberModel: give the folder of a plain language model")
-    config = _plain_config(folder)
+    config = plain_config(folder)
     return any("CausalLM" in str(name) or "LMHead" in str(name) for name in config.architectures or ())
 
 
-def _plain_config(folder: str) -> Any:
+def plain_config(folder: str) -> Any:
     """The config of a plain model.
 
     Raises:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from numerate_lab.tasks.finetuning.starting_points import plain_config
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -42,6 +44,7 @@ def pooled_vectors(model: str, texts: Sequence[str], device: torch.device) -> Te
     """
     from transformers import AutoModel, AutoTokenizer
 
+    plain_config(model)  # a missing model is told by its name
     tokenizer, backbone = AutoTokenizer.from_pretrained(model), AutoModel.from_pretrained(model)
     encoder = backbone.get_encoder() if getattr(backbone.config, "is_encoder_decoder", False) else backbone
     encoder = encoder.to(device).eval()

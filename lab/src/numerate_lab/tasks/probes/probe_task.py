@@ -24,7 +24,7 @@ from numerate_lab.tasks.probes.number_pools import NumberPool
 from numerate_lab.tasks.probes.pretrained_vectors import pooled_vectors, saved_embedder
 from numerate_lab.tasks.probes.probe_examples import EXPONENTS, draw_questions, scientific
 from numerate_lab.tasks.probes.probe_models import KINDS, Probes
-from numerate_lab.tasks.probes.probe_trial import ENCODINGS, SCALES, ProbeTrial
+from numerate_lab.tasks.probes.probe_trial import ENCODINGS, SCALES, SETTINGS, ProbeTrial
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -346,7 +346,14 @@ class ProbeTask(Task):
         source = "generated columns" if self.config.source == "generated" else "tables"
         if self.config.scientific:
             return (f"Numbers of {source}; no test number, whatever its sign or spelling, is in training.",)
-        return (f"Numbers of the range {self.config.setting}, as in Wallace et al. (2019).",)
+        said = f"Numbers of the range {self.config.setting}, as in Wallace et al. (2019)."
+        chosen = SETTINGS[self.config.setting]
+        if chosen is None or not chosen.words:
+            return (said,)
+        return (
+            said,
+            f"`{POOLED}` alone reads the words: embedders get the value, or characters of which they know digits.",
+        )
 
 
 def _chunks(numbers: Sequence[Tensor]) -> list[tuple[Tensor, ...]]:

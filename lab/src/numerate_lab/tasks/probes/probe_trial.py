@@ -185,4 +185,7 @@ class ProbeTrial(TrialConfig):
         if self.source == "generated":
             columns = _COLUMNS if self.most_tables is None else 5 * self.most_tables
             return NumberPool.of(generated_columns(columns, self.data_seed))
-        return NumberPool.of(harvested(self.source, self.most_tables))
+        pool = NumberPool.of(harvested(self.source, self.most_tables))
+        if not pool.texts:
+            raise SourceError(f"{self.source}: no cell of its tables has one number, and no more; give more tables")
+        return pool

@@ -165,6 +165,8 @@ def _places(header: Sequence[str], where: str) -> list[int]:
     names = [name.strip() for name in header]
     missing = [name for name in COLUMNS if name not in names]
     if missing:
+        if len(names) == 1 and (other := next((mark for mark in ";\t|" if mark in names[0]), None)):
+            raise SourceError(f"{where}: the cells are separated by {other!r}; write the file with commas")
         found = ", ".join(names)[:200]
         raise SourceError(f"{where}: the column {missing[0]!r} is missing; the header has {found}")
     return [names.index(name) for name in COLUMNS]

@@ -34,19 +34,23 @@ def best_threshold(fraud: np.ndarray, score: np.ndarray) -> tuple[float, float]:
     """
     if not fraud.any():
         return 0.5, 0.0
+    # In float64, where there is a number between any two scores of a network, also between the two highest below 1.
+    score = score.astype(np.float64)
     order = np.argsort(-score, kind="stable")
     ranked, right = score[order], np.cumsum(fraud[order])
     f1 = 2 * right / (np.arange(1, len(order) + 1) + right[-1])
     f1[:-1][ranked[:-1] == ranked[1:]] = 0.0  # equal scores are on one side of every threshold
     at = int(f1.argmax())
     below = ranked[at + 1] if at + 1 < len(ranked) else min(ranked[at], 0.0)
-    return float((ranked[at] + below) / 2), float(f1[at])
+    middle = (ranked[at] + below) / 2
+    return float(middle if middle > below or ranked[at] == below else ranked[at]), float(f1[at])
 
 
 def fraud_figures(fraud: np.ndarray, score: np.ndarray, threshold: float) -> dict[str, Any]:
     """F1, precision and recall at a threshold, F1 at 0.5, and measures of the ranking; None where undefined."""
     from sklearn.metrics import average_precision_score, roc_auc_score
 
+    score = score.astype(np.float64)  # a threshold between two scores of float32 would be rounded to one of them
     predicted, both = score >= threshold, bool(fraud.any()) and not bool(fraud.all())
     right = int((fraud & predicted).sum())
     return {

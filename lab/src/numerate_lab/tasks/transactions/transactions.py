@@ -346,6 +346,8 @@ class Transactions(Task):
     def notes(self) -> Sequence[str]:
         """What data and split the figures are of."""
         rows = "all" if self.config.rows is None else f"{self.config.rows:,}"
+        if self.config.rows is not None and self.config.source != GENERATED:
+            rows = f"the first {rows}"  # all of a file that has fewer
         source = "made-up histories" if self.config.source == GENERATED else Path(self.config.source).name
         by = "by user" if self.config.split == "user" else "at random over windows, the same users on all sides"
         return (f"{rows} rows of {source}, split {by}.",)
