@@ -304,17 +304,15 @@ def _judged(
     if calibration is not None and calibration.sizes is not None:
         gains = _gains_with_sizes(hidden, readings, gains, calibration.sizes)
     plain = _explained(hidden, kinds, p <= explain, calibration)
+    drawn = _densities(hidden, np.flatnonzero(p <= explain).tolist()) if densities else {}
     found = []
     for at, numeral in enumerate(hidden.numerals):
         named = _named(readings[at], gains[at], scores["bits"][at], least, kinds[at], calibration)
         row = hidden.rows[at] if rows is None else rows[hidden.rows[at]]
         median, bottom, top = plain[at].tolist()
-        drawn = None
-        if densities and p[at] <= explain:
-            drawn = _density(hidden.numbers[at : at + 1], float(_written_scales(hidden, [at])[0]))
         found.append(
             Judgement(row, numeral, float(tails[at]), float(scores["bits"][at]), float(scores["slip"][at]),
-                      float(p[at]), named, median, (bottom, top), drawn, float(odds[at]))
+                      float(p[at]), named, median, (bottom, top), drawn.get(at), float(odds[at]))
         )  # fmt: skip
     return found
 
@@ -382,11 +380,18 @@ def _written_scales(hidden: HiddenNumbers, rows: Sequence[int]) -> np.ndarray:
     return np.divide(written, asked, out=np.ones(len(rows)), where=asked != 0)
 
 
-def _density(distribution: Any, scale: float) -> dict[str, list[float]]:
-    """The middle 99 % of the distribution of one number, for reports, on the scale on which it is written."""
+def _densities(hidden: HiddenNumbers, rows: Sequence[int]) -> dict[int, dict[str, list[float]]]:
+    """The middle 99 % of the distributions of some numbers, for reports, on the scales on which they are written."""
     from numerate.apps.number_gaps import densities
 
-    low, high = distribution.quantile([list(_SHOWN)])[0].tolist()
-    (found,) = densities(distribution, [low], [high], bins=_BINS)
-    found["edges"] = [edge * scale for edge in found["edges"]]
-    return {name: [float(f"{value:.6g}") for value in values] for name, values in found.items()}
+    if not rows:
+        return {}
+    some = hidden.numbers[torch.tensor(rows, device=hidden.numbers.device)]
+    lows, highs = some.quantile([list(_SHOWN)] * len(rows)).T.tolist()  # one search for all is much faster
+    found: dict[int, dict[str, list[float]]] = {}
+    for row, scale, each in zip(
+        rows, _written_scales(hidden, rows), densities(some, lows, highs, bins=_BINS), strict=True
+    ):
+        values = {"edges": np.array(each["edges"]) * scale, "shares": np.array(each["shares"])}
+        found[row] = {name: [float(f"{value:.6g}") for value in column] for name, column in values.items()}
+    return found

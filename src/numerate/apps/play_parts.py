@@ -197,7 +197,8 @@ def _density_svg(gap: dict[str, Any]) -> str:
         for at, share in enumerate(shares)
     )
     labels = "".join(
-        f'<text x="{at * step:.1f}" y="{_HEIGHT + 16}" font-size="12" fill="currentColor">{_shown(edges[at], gap, 3)}</text>'
+        f'<text x="{at * step:.1f}" y="{_HEIGHT + 16}" font-size="12" fill="currentColor">'
+        f"{_shown(edges[at], gap, 3)}</text>"
         for at in range(0, len(edges), max(1, len(edges) // 6))
     )
     return f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT + 22}" role="img" aria-label="density">{bars}{labels}</svg>'
