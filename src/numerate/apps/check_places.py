@@ -45,8 +45,8 @@ def located(finding: Finding, document: Document) -> Finding:
     passage = document.text[left:right]
     message, meant = _in_one_line(finding.message), finding.meant and _in_one_line(finding.meant)
     return replace(
-        finding, message=message, meant=meant, source=document.source, line=line, column=column, passage=passage, marked=(start - left, end - left),
-        table=document.caption, end_column=None if at is None else at + 1,
+        finding, message=message, meant=meant, source=document.source, line=line, column=column, passage=passage,
+        marked=(start - left, end - left), table=document.caption, end_column=None if at is None else at + 1,
     )  # fmt: skip
 
 
