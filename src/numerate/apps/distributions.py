@@ -27,6 +27,8 @@ __all__ = ["ColumnDistributions", "Tails"]
 
 MIN_VALUES = 20
 """Fewer values of a column tell nothing about its tails."""
+LEAST_EXCESS = 4
+"""Fewer values beyond the start of a tail do not tell its scale."""
 MAX_SAMPLE = 20_000
 MAX_PAIRED = 10
 """Only the first numeric columns are compared in pairs."""
@@ -358,8 +360,10 @@ def _tail(sample: np.ndarray) -> tuple[float, float, float]:
     end = float(np.quantile(sample, 1 - _outer(len(sample))))
     spread = float(sample[-1] - sample[0]) or 1.0
     excess = sample[sample > end] - end
-    if len(excess) < 3:
-        return end, max(float(np.ptp(np.quantile(sample, (0.75, 1 - 2 * _outer(len(sample)))))), 1e-6 * spread), 0.0
+    if len(excess) < LEAST_EXCESS:
+        # Two or three values tell no scale: that of an exponential tail which begins at the median.
+        scale = (end - float(np.median(sample))) / np.log(0.5 / _outer(len(sample)))
+        return end, max(float(scale), 1e-6 * spread), 0.0
     middle, quarter = np.maximum(np.quantile(excess, (0.5, 0.75)), 1e-9 * spread)
     # The shoulder before the tail has a say, too: the whole tail may be wrong cells.
     shoulder = end - float(np.quantile(sample, 1 - 2 * _outer(len(sample))))
