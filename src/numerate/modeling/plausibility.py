@@ -170,7 +170,8 @@ def reading_logs(hidden: HiddenNumbers) -> tuple[list[list[SlipReading]], np.nda
     for row, (numeral, each) in enumerate(zip(hidden.numerals, readings, strict=True)):
         ratios[row, 1 : 1 + len(each)] = [reading.written / numeral.written for reading in each]
     table = values[:, None] * torch.from_numpy(np.nan_to_num(ratios, nan=1.0)).to(values)
-    logs = (hidden.numbers.log_prob(table) + _widen(table)).detach().double().cpu().numpy()
+    densities = hidden.numbers.log_prob(NumberTable.unwritten(table)).to(table.device)
+    logs = (densities + _widen(table)).detach().double().cpu().numpy()
     return readings, np.where(np.isnan(ratios), _LEAST_LOG, logs)
 
 

@@ -221,6 +221,19 @@ class NumberTable:
         given = np.full(len(texts), GIVEN, dtype=np.uint8)
         return cls(*map(torch.from_numpy, (bits, characters, precisions(numerals), given)))
 
+    @classmethod
+    def unwritten(cls, values: Tensor) -> NumberTable:
+        """A table of values of any shape for densities, which do not look at written forms: fast, for many values.
+
+        Example:
+            >>> NumberTable.unwritten(torch.tensor([[1.5, -2.0]])).values().tolist()
+            [[1.5, -2.0]]
+        """
+        bits = torch.from_numpy(bit_patterns(values.detach().double().cpu().numpy()))
+        nothing = torch.zeros(bits.shape, dtype=torch.int16)
+        given = torch.full(bits.shape, GIVEN, dtype=torch.uint8)
+        return cls(bits, torch.zeros((*bits.shape, 1), dtype=torch.uint8), nothing, given)
+
     def values(self) -> Tensor:
         """The numbers as float64."""
         return float_values(self.bits)
