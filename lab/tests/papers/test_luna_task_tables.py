@@ -184,6 +184,11 @@ def test_files_of_training_and_test(folder: Path, tmp_path: Path) -> None:
     (grid,) = TaskTables().grids("luna-table3", options)
     names = [getattr(grid.trial, field).rpartition("_")[2] for field in ("source", "dev", "test")]
     assert names == ["train.json", "dev.json", "gold.json"]
+    (tmp_path / "tatqa_dataset_test_gold.json").unlink()  # dev is then the test, as in the paper
+    (grid,) = TaskTables().grids("luna-table3", options)
+    trial: Any = grid.trial
+    assert trial.source.endswith("tatqa_dataset_train.json") and trial.dev is None
+    assert trial.test.endswith("tatqa_dataset_dev.json")
 
 
 def test_table4_has_a_table_for_each_split(tmp_path: Path) -> None:

@@ -113,6 +113,9 @@ def test_broken_rows_name_file_and_row(folder: Path, tmp_path: Path) -> None:
             "x_train.jsonl:2: .*one of no, zero, one.*'eleven'",
         ),
         ("svamp", None, "x_train.jsonl:2: not JSON"),
+        ("svamp", {"question": "How many?", "answer": "1" * 400}, "x_train.jsonl:2: field 'answer' must be a number"),
+        ("gsm8k", {"question": "How many?", "answer": "#### 1,23"}, "x_train.jsonl:2: .* a number, got '1,23'"),
+        ("numersense", {"text": "<mask> cats"}, "x_train.jsonl:2: field 'answer' is missing; it has 'text'"),
     ):
         good = json.dumps(ROWS[name][0])
         file.write_text(f"{good}\n{'{' if row is None else json.dumps(row)}\n", "utf-8")
@@ -131,6 +134,8 @@ def test_rows_of_other_releases() -> None:
     found = question_of_row(official, "svamp")
     assert found.asking("[NUM]") == "I had 5.5 kg. What is left? Answer: [NUM]" and found.precision == -2
     assert question_of_row({"question": "x", "answer": "#### $1,200"}, "gsm8k").value == 1200
+    small, large = (question_of_row({"question": "x", "answer": value}, "svamp") for value in (1e-7, 1e22))
+    assert (small.value, small.precision, large.value, large.precision) == (1e-7, -7, 1e22, 0)
     words = [question_of_row({"text": "<mask>", "answer": word}, "numersense") for word in ("no", "zero", "ten")]
     assert [one.value for one in words] == [0.0, 0.0, 10.0]
 

@@ -146,7 +146,8 @@ def data_fields(table: str, task: str, options: Options) -> dict[str, Any]:
     """The fields of a trial that say which data and model it uses.
 
     Card transactions are generated without `--data`. TAT-QA is trained and tested on the official files where there are
-    some of training and test, and cross-validated over dev where not.
+    some of training and test; without test gold, dev is the test, as in the paper; and without a training file, it is
+    cross-validated over dev.
 
     Raises:
         ConfigError: Data or a model is missing.
@@ -167,6 +168,8 @@ def data_fields(table: str, task: str, options: Options) -> dict[str, Any]:
     if not found["dev"]:
         names = ", ".join(name.format("dev") for name in _NAMES)
         raise ConfigError(f"{folder}: no file of TAT-QA there, looked for {names}; without it, give --corpus tabfact")
+    if found["train"]:
+        return {"source": found["train"], "test": found["dev"]} | model
     return {"source": found["dev"]} | model
 
 

@@ -10,6 +10,7 @@ import math
 import re
 from collections import Counter
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,8 @@ _VALUES = dict(zip(WORDS, (0, *range(11)), strict=True))
 _MASK = "<mask>"
 _FINAL = re.compile(r"####\s*(\S.*?)\s*$")
 _NUMBER = re.compile(r"-?[0-9][0-9,]*(\.[0-9]+)?", re.ASCII)
+_ANSWER = re.compile(r"-?(?:[0-9]+|[0-9]{1,3}(?:,[0-9]{3})+)(?:\.[0-9]+)?", re.ASCII)
+"""A final answer; in `1,23` the comma is a decimal one, and 123 would be wrong."""
 _ENDINGS = (".jsonl.gz", ".jsonl", ".json.gz", ".json", ".csv")
 
 
@@ -130,7 +133,8 @@ def question_of_row(row: Mapping[str, Any], dataset: str, where: str = "row", nu
         raise SourceError(f"{where}: expected an object, got {str(row)[:40]!r}")
     name = str(row.get("id") or number)
     if dataset == "numersense":
-        text, word = _text(row, ("text", "sentence"), where), str(row.get("answer", "")).strip().lower()
+        text = _text(row, ("text", "sentence"), where)
+        word = str(field_value(row, "answer", where)).strip().lower()
         if text.count(_MASK) != 1:
             raise SourceError(f"{where}: field 'text' must have one {_MASK}, got {text[:60]!r}")
         if word not in _VALUES:
@@ -168,11 +172,14 @@ def _written(answer: Any, dataset: str, where: str) -> str:
         if found is None:
             raise SourceError(f"{where}: field 'answer' must end in '#### ' and a number, got {text[-40:]!r}")
         text = found[1].lstrip("$")
+    elif isinstance(answer, float) and math.isfinite(answer):
+        text = format(Decimal(repr(answer)), "f")  # 1e-07 is a number, too
     text = text.strip()
-    if isinstance(answer, bool) or not _NUMBER.fullmatch(text):
+    value = float(text.replace(",", "")) if _ANSWER.fullmatch(text) and not isinstance(answer, bool) else math.nan
+    if not math.isfinite(value):
         raise SourceError(f"{where}: field 'answer' must be a number, got {text[:40]!r}")
-    value = float(text.replace(",", ""))
-    return str(int(value)) if value == int(value) and abs(value) < 2**53 else repr(value)
+    whole = value == int(value) and abs(value) < 2**53
+    return str(int(value)) if whole else format(Decimal(repr(value)), "f")
 
 
 def baseline_guesses(train: Sequence[Question], test: Sequence[Question]) -> dict[str, np.ndarray]:
