@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import numerate
 from numerate.apps.check import check
 from numerate.apps.consistency.base import rules
 from numerate.apps.consistency.checker import ConsistencyChecker
@@ -86,3 +87,24 @@ def test_hours_of_a_table_are_the_gap_of_two_times() -> None:
     rows = [["08:30", "12:00", "3.5"], ["09:00", "13:30", "4.5"], ["12:00", "17:15", "7.25"], ["13:30", "18:00", "4.5"]]
     document = Document(kind="table", header=["Start", "End", "Hours"], rows=rows)
     assert [(each.written, each.meant) for each in ConsistencyChecker().check(document)] == [("7.25", "5.25")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Increasing the data from 120 to 240 gives a performance rise of 7.97%, and one from 360 to 480 gives less.",
+        "The step from 32-bit floating point to 8-bit fixed point incurs a relative accuracy loss of 10.3%.",
+        "Similar to the reference experiment in Chapter 5.4, 30% of the 48,612 remaining images are chosen.",
+        "It is more accurate in 8 out of the 11 classes. It also shows a 15% improvement in class average accuracy.",
+        "The mean answers were between 2.00, 2.24 and 2.59 (see Table 2).",
+        "It trains faster (40% less time per epoch). It achieves only 18.5 BLEU compared to 22.5 for the other one.",
+        "Guided lists are the best, achieving an average score of 0.74 over plain lists (0.71) and sets (0.67).",
+    ],
+)
+def test_results_of_papers_are_told_of_other_things(text: str) -> None:
+    assert numerate.check(text, model=False) == []
+
+
+def test_an_effect_that_is_the_change_itself_is_compared() -> None:
+    (found,) = numerate.check("Sales rose from 50 to 65 units, which gives a rise of 10 %.", model=False)
+    assert (found.written, found.meant) == ("10 %", "30 %")

@@ -156,6 +156,11 @@ _BREAK = regex(
     r"|\. "
 )
 _OTHER_BASE = regex(r" (?:than|normal|averages?|usual|expect|the|its|last|that|zero|freezing|sea)\b")
+_EFFECT = regex(
+    r"(?<!which )(?<!that )(?<!this )\b(?:gives?|gave|yields?|yielded|incurs?|incurred|leads? to|led to"
+    r"|results? in|resulted in|causes?|caused|brings?|brought|produces?|produced)\b"
+)
+"""`raising the number from 120 to 240 gives a performance rise of 8 %`: the change of another thing."""
 _OTHER_SUBJECT = regex(r", (?:the|its|their|his|her|our|this|these|average|total) [a-z]")
 _IN_ALL = regex(r" (?:in all|in total|altogether|more|less)\b")
 _BASE = regex(r"\bfrom (?:[a-z]+ ){0,3}$")
@@ -252,6 +257,8 @@ def _around(sentence: Sentence, pair: re.Match[str], only_after: bool = False) -
             break
     match = _AFTER.match(skeleton, pair.end())
     if match is not None and not _BREAK.search(match["far"]) and not (found and match["bare"]):
+        if _EFFECT.search(match["far"]):
+            return
         if match["w3"] and _OTHER_SUBJECT.search(match["far"]):
             return  # `as the factor rose from 5 to 10, the number of steps dropped 27 %`
         if match["w4"] and _OTHER_BASE.match(skeleton, match.end()):

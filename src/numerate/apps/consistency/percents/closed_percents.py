@@ -27,8 +27,8 @@ __all__ = ["closed_factor", "closed_percent", "closed_result"]
 def closed_percent(sentence: Sentence) -> Iterator[Finding]:
     """One change in percent, two values, and maybe their difference."""
     values = sentence.values
-    if not 3 <= len(values) <= 4:
-        return
+    if not 3 <= len(values) <= 4 or " out of " in sentence.skeleton:
+        return  # `in 8 out of 11 classes` is a part, and no change
     # The words of a tax or an interest name no other base.
     words = _RATE_WORDS.sub(" ", sentence.skeleton) if _CHARGE.search(sentence.skeleton) else sentence.skeleton
     if OTHER_BASE.search(words) or _TWO_BASES.search(words):

@@ -56,7 +56,8 @@ _BACK = regex(
     r"|growth|loss))\b"
 )
 _NOT_CHANGE = regex(
-    r" (?:of (?:the|all|them|those|its|patients|people)|an? (?:year|month|week|day)|per|annually|each|twice|are|were)\b"
+    r" (?:of (?:the|all|them|those|its|patients|people)|an? (?:year|month|week|day)|per|annually|each|twice|are|were"
+    r"|(?:less|more|fewer|higher|lower|faster|slower) [a-z]+ (?:per|each|an?) [a-z]+)\b"
 )
 
 

@@ -98,6 +98,8 @@ def centre_outside(sentence: Sentence) -> Iterator[Finding]:
                 continue
             if _GOES_ON.match(skeleton, match.end("x")) or " from " in skeleton[match.end("b") : match.start("x")]:
                 continue
+            if skeleton[match.end("x") : match.start("a")] == ", ":
+                continue  # `the means were between 2.00, 2.24 and 2.59`
             if a.value - a.half - x.half <= x.value <= b.value + b.half + x.half or a.value < 0:
                 continue
             if not a.value / 5 <= x.value <= b.value * 5 or "year" in (a.group, b.group):

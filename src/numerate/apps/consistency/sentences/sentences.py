@@ -69,6 +69,12 @@ _SMALL_REFERENCES = frozenset([
     "warehouse", "depot", "checkpoint", "marker", "tent", "field", "lesson",
 ])  # fmt: skip
 """The same, for small numbers only: `the placebo group 80` counts."""
+_PARTED = frozenset([
+    "appendix", "chapter", "eq", "eq.", "equation", "fig", "fig.", "figure", "sec", "sec.", "section", "subsection",
+    "table", "tab.", "theorem", "lemma",
+])  # fmt: skip
+"""What is named by numbers with a point, too."""
+_MOST_OF_PARTS = 32
 _MOST_OF_NAMES = {**dict.fromkeys(_SMALL_REFERENCES, 32), **dict.fromkeys(_REFERENCES, 1000)}
 _ONE_AND = {"min": regex(r"(?<![a-z])an hour and $"), "month": regex(r"(?<![a-z])a year and $"),
             "s": regex(r"(?<![a-z])a minute and $")}  # fmt: skip
@@ -301,6 +307,8 @@ class Sentence:
             is_joined = mark in "-–—" or self.text[end : end + 1] in _DASHES
             return group == "other" and not is_joined and self.text[max(0, start - 2) : start] not in (" (", "(")
         word = self.text[max(0, start - 14) : start - 1].rpartition(" ")[2].lower().lstrip("(")
+        if word in _PARTED and numeral.value < _MOST_OF_PARTS:
+            return True  # `Chapter 5.4`
         return numeral.value < _MOST_OF_NAMES.get(word, -math.inf) and numeral.value == int(numeral.value)
 
     def _dates_and_times(self) -> list[Quantity]:

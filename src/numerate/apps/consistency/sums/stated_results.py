@@ -147,7 +147,7 @@ def _any_holds(terms: list[Quantity], z: Quantity, slack: float) -> bool:
 _NOT_MEAN = regex(
     r"\b(?:than|compared|versus|against|national|annual|previous\w*|respectively|weighted|season|career|league|record"
     r"|below|above|while|whereas|but|per cent|total\w*|median|rose|fell|increase\w*|decrease\w*|sd|deviation|between"
-    r"|range\w*|from|over the|long-term|usual|standard|although|though)\b|±|%"
+    r"|range\w*|from|over the|long-term|usual|standard|although|though|best|better|worse|outperform\w*|when)\b|±|%"
 )
 
 
