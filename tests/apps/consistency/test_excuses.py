@@ -98,6 +98,10 @@ def test_hours_of_a_table_are_the_gap_of_two_times() -> None:
         "It is more accurate in 8 out of the 11 classes. It also shows a 15% improvement in class average accuracy.",
         "The mean answers were between 2.00, 2.24 and 2.59 (see Table 2).",
         "It trains faster (40% less time per epoch). It achieves only 18.5 BLEU compared to 22.5 for the other one.",
+        "The F-score increases from 95.86% to 96.25%, with a relative error reduction of 9.4%.",
+        "Beam search obtains a maximum log-probability of -6.53 as against -6.91 by the other one.",
+        "10% and 5% of errors were due to malformed and repeated inputs. The remaining 30% of examples had several.",
+        "The accuracy falls to 8.4% and 20.43%. That for the remaining labels was 100%.",
         "Guided lists are the best, achieving an average score of 0.74 over plain lists (0.71) and sets (0.67).",
     ],
 )
@@ -108,3 +112,9 @@ def test_results_of_papers_are_told_of_other_things(text: str) -> None:
 def test_an_effect_that_is_the_change_itself_is_compared() -> None:
     (found,) = numerate.check("Sales rose from 50 to 65 units, which gives a rise of 10 %.", model=False)
     assert (found.written, found.meant) == ("10 %", "30 %")
+
+
+def test_a_rest_that_leaves_the_whole_is_found() -> None:
+    text = "47 % of the goods go by road and 38 % by rail; the remaining 25 % go by barge."
+    (found,) = numerate.check(text, model=False)
+    assert (found.written, found.meant) == ("25 %", "15 %")

@@ -257,7 +257,7 @@ def _around(sentence: Sentence, pair: re.Match[str], only_after: bool = False) -
             break
     match = _AFTER.match(skeleton, pair.end())
     if match is not None and not _BREAK.search(match["far"]) and not (found and match["bare"]):
-        if _EFFECT.search(match["far"]):
+        if _EFFECT.search(match["far"]) or (a.value < b.value and " error reduction" in match[0]):
             return
         if match["w3"] and _OTHER_SUBJECT.search(match["far"]):
             return  # `as the factor rose from 5 to 10, the number of steps dropped 27 %`

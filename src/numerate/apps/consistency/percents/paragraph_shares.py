@@ -89,6 +89,10 @@ def _may_have_fraction(paragraph: Paragraph) -> bool:
     )
 
 
+_LEAST_WHOLE = 0.75
+"""What a rest and its parts add up to at least, if nobody exchanged digits."""
+
+
 def paragraph_shares(paragraph: Paragraph) -> Iterator[Finding]:
     """All findings about percentages and fractions of a paragraph."""
     lower = paragraph.lower
@@ -125,7 +129,9 @@ def _rests(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding]:
             continue
         real = 1 - sum(each.value for each in parts) - sum(worded)
         slack = z.slack + 0.01 * any(each != 0.5 for each in worded) + sum(each.slack for each in parts)
-        if 0 < real < 1 and abs(real - z.value) > slack + 1e-9 and z.value + 1 - real < 1.4:
+        if 0 < real < 1 and abs(real - z.value) > slack + 1e-9 and z.value < 1 and z.value + 1 - real < 1.4:
+            if z.value + 1 - real < _LEAST_WHOLE and not slip_bits(z, real):
+                continue  # there are other parts, further away
             is_one = len(parts) == 1 and paragraph.place(parts[0]) == here and "remaining" in paragraph.lead(z)
             if len(parts) == 1 and not worded and not (slip_bits(z, real) or (is_one and z.value + 1 - real > 0.8)):
                 continue
