@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from numerate.apps import check as checking
+from numerate.apps.documents import Document
 from numerate.apps.formats.streams import open_bytes
 from numerate.cli.app import app
 from numerate.errors import BadInput
@@ -48,6 +50,19 @@ def test_no_model_is_loaded_for_files_that_are_missing(file: Path, tmp_path: Pat
     assert code == 2 and said.endswith("missing.txt': no such file or directory\n") and len(said.splitlines()) == 1
     code, _, said = run(tmp_path / "missing.txt", file, "--model", "no-such-model")
     assert code == 2 and "no-such-model" in said
+
+
+def test_a_rule_that_fails_does_not_end_the_run(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(document: Document) -> int:
+        if "broken" in document.text:
+            raise ZeroDivisionError("float division by zero")
+        return 0
+
+    monkeypatch.setattr(checking, "count_numbers", failing)
+    (file.parent / "other.txt").write_text("It is broken: 28 km (27 mi).")
+    code, shown, said = run(file.parent, "--no-model", "--json")
+    assert code == 2 and [Path(each["source"]).name for each in json.loads(shown)["findings"]] == ["report.txt"]
+    assert "a part was not checked, by a fault of numerate (ZeroDivisionError: float division by zero)" in said
 
 
 def test_a_file_is_checked_once_by_whatever_name(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import logging
 import multiprocessing
 from collections import deque
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["check_files"]
 
+_log = logging.getLogger("numerate")
 WAITING_PER_WORKER = 3
 """Documents that a worker has got and not finished; this process checks the next ones itself."""
 MOST_WAITING = 32
@@ -109,7 +111,8 @@ def _pool(workers: int, processes: int) -> Iterator[ProcessPoolExecutor | None]:
         pool.shutdown(cancel_futures=True)
 
 
-_Found = tuple[list["Finding"], int]
+_Found = tuple[list["Finding"], int, "Problem | None"]
+"""Findings, the count of numbers, and what went wrong."""
 
 
 @dataclass
@@ -212,7 +215,9 @@ class _Run:
         if isinstance(item, Problem):
             outcome.problems.append(item)
             return
-        rules, numbers = item.rules.result() if isinstance(item.rules, Future) else item.rules
+        rules, numbers, failure = item.rules.result() if isinstance(item.rules, Future) else item.rules
+        if failure is not None:
+            outcome.problems.append(failure)
         found = checking.one_for_a_place([*rules, *item.judged])
         outcome.documents += 1
         outcome.findings += found
@@ -244,5 +249,20 @@ def _work(document: Document, options: CheckOptions, piece: int) -> _Found:
 
 
 def _found(document: Document, checkers: Sequence[Checker], options: CheckOptions, piece: int) -> _Found:
-    """Findings, and how many numbers there are: counted where they have been read, since reading them takes longest."""
-    return checking.placed_findings(document, checkers, options, piece), checking.count_numbers(document)
+    """Findings, and how many numbers there are: counted where they have been read, since reading them takes longest.
+
+    A rule that fails must not end the check of a thousand files: its document is named.
+    """
+    try:
+        return checking.placed_findings(document, checkers, options, piece), checking.count_numbers(document), None
+    except (NumerateError, MemoryError):
+        raise
+    except Exception as error:
+        said = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        _log.debug("%s", document.source, exc_info=True)
+        line = document.lines[0] if document.lines else None
+        return (
+            [],
+            0,
+            Problem(document.source, f"a part was not checked, by a fault of numerate ({said}): report it", line),
+        )

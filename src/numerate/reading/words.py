@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["find_roman", "find_words", "merged", "word_records"]
 
 _Record = tuple[Any, ...]
+MOST_SCALED = 1e200
+"""Larger numbers have no scale word: `1e308 million` is too large for a float."""
 _COUNTABLE = ("quantity", "money")
 _TENS = frozenset(range(20, 100, 10))
 _SMALLEST_AFTER = {3: 10, 6: 100, 9: 100, 12: 100}
@@ -200,7 +202,7 @@ def _is_number(grammar: _Grammar, first: int, parsed: Parsed) -> bool:
 def _digit_record(grammar: _Grammar, i: int, digits: _Record) -> tuple[int, _Record] | None:
     """The record of digits with words, and the position after it."""
     start, _, value, kind, unit, unit_span, power, point = digits[:8]
-    if kind not in _COUNTABLE or not math.isfinite(value) or (unit_span is not None and unit_span[0] >= start):
+    if kind not in _COUNTABLE or not abs(value) < MOST_SCALED or (unit_span is not None and unit_span[0] >= start):
         return None
     parsed = grammar.after_digits(i, abs(value), power)
     if parsed is None or (grammar.joints[parsed.end] == "" and grammar.lex[parsed.end].role not in ("", "comma")):

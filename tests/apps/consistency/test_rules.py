@@ -152,6 +152,20 @@ def test_quantities_of_several_numerals() -> None:
 
 @pytest.mark.parametrize(
     "text",
+    [
+        "There were 14 deaths, 76 survived, 1e400 in all.", f"Of {'9' * 400} people 5 and 7 came, 12 in all.",
+        "It doubled from 0.0 km to 0 May.", "It is 1e308 million, up 5 % from 3.", "From 5e-324 to 7, up 10 %.",
+    ],
+)  # fmt: skip
+def test_extreme_numbers_break_nothing(text: str) -> None:
+    found(text)
+    check(
+        [{"a": text, "b": number, "sum": "5"} for number in ("1e400", "9" * 400, "5e-324", "1e-400", "3")], model=False
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
     ["1 a " * 5_000, "5% x, " * 3_000, "(1 km (2 mi) " * 2_000, "from 1 to " * 3_000, "between 2 and 1 of 3, " * 1_500,
      "\ue000\ue100 1 km (2 mi) \uf8ff" * 50, "İ 28 km (27 mi) " * 20, "total of 5 and 6, " * 2_000, "1" * 100_000],
     ids=range(9),

@@ -7,7 +7,7 @@ from typing import Any
 
 __all__ = ["object_lines"]
 
-_STRING_OR_OBJECT = re.compile(r'"(?:[^"\\]|\\.)*+"|\{', re.DOTALL)
+_STRING_OR_OBJECT = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*"|\{', re.DOTALL)
 
 
 def object_lines(text: str, value: Any) -> dict[int, int]:

@@ -214,7 +214,7 @@ def _is_kin(sentence: Sentence, one: Quantity, other: Quantity) -> bool:
         return False
     first, second = (one, other) if one.start < other.start else (other, one)
     is_told = second.unit is None and _AGAINST.fullmatch(sentence.between(first, second)) is not None
-    return min(one.value, other.value) >= 10_000 or (is_told and 0.2 < one.value / other.value < 5)
+    return min(one.value, other.value) >= 10_000 or (is_told and 0.2 * other.value < one.value < 5 * other.value)
 
 
 _THINGS = regex(r" ([a-z]{2,}s)\b")

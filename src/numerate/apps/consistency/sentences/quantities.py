@@ -14,7 +14,10 @@ from numerate.apps.consistency.sentences.patterns import regex
 if TYPE_CHECKING:
     from numerate.numerals.numeral import Numeral
 
-__all__ = ["Quantity"]
+__all__ = ["Quantity", "is_extreme"]
+
+EXTREME = 1e100
+"""Numbers that are larger, or nearer to 0 than its inverse, such as `1e400`: sums, products and ratios overflow."""
 
 _HEDGES = (
     ("about", r"about|around|approximately|approx\.?|roughly|some|circa|ca?\.|~|≈|close to|an estimated|estimated|"
@@ -46,6 +49,16 @@ _HEDGE_PAIRS = frozenset((words[-2], words[-1]) for words in _HEDGE_WORDS if len
 _MOST_KNOWN = 4_000
 _precisions: dict[tuple[object, ...], int] = {}
 """The precision of numerals by how they are written: it takes long, and most are written like others."""
+
+
+def is_extreme(value: float) -> bool:
+    """Whether a number is too large or too small for the arithmetic of the rules, which then leave it out.
+
+    Example:
+        >>> is_extreme(float("inf")), is_extreme(1e-200), is_extreme(0.0), is_extreme(-5e9)
+        (True, True, False, False)
+    """
+    return not (abs(value) <= EXTREME and (abs(value) >= 1 / EXTREME or value == 0))
 
 
 def _precision(numeral: Numeral) -> int:

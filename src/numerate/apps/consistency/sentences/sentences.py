@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from numerate.apps.consistency.dates.calendar_words import NamedDate, dates_in, read_date
 from numerate.apps.consistency.sentences.patterns import regex
-from numerate.apps.consistency.sentences.quantities import Quantity
+from numerate.apps.consistency.sentences.quantities import Quantity, is_extreme
 from numerate.apps.consistency.sentences.slots import CLASSES, FIRST
 from numerate.apps.consistency.sentences.tally import tally_of
 from numerate.apps.consistency.sentences.traits import CLOCK, traits_of_tally, traits_of_words
@@ -102,8 +102,8 @@ class Sentence:
     def __init__(self, text: str, offset: int, numerals: Sequence[Numeral], words: int | None = None) -> None:
         self.text = text
         self.offset = offset
-        self.numerals = numerals
-        """With offsets in the document."""
+        self.numerals = numerals if all(map(_is_usual, numerals)) else [each for each in numerals if _is_usual(each)]
+        """With offsets in the document; without those that are too large or small for arithmetic."""
         self._quantities: list[Quantity] | None = None
         self._skeleton: str | None = None
         self._tally: Tally | None = None
@@ -360,6 +360,10 @@ class Sentence:
             return False
         between = self.text[last.end - self.offset : each.start - self.offset]
         return _JOIN.fullmatch(between) is not None and dimension_name(each.unit) is not None
+
+
+def _is_usual(numeral: Numeral) -> bool:
+    return not is_extreme(numeral.value)
 
 
 def _group_by_value(group: str, numeral: Numeral) -> str:

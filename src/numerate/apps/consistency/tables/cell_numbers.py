@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.sentences.patterns import regex
+from numerate.apps.consistency.sentences.quantities import is_extreme
 from numerate.numerals.unit_tables import CODES, CURRENCY_ABBREVIATIONS, CURRENCY_SIGNS, DOLLAR_SIGNS, UNITS
 
 if TYPE_CHECKING:
@@ -65,6 +65,8 @@ def cell_number(text: str) -> tuple[float, float, str] | None:
     else:
         whole, _, fraction = text.partition(".")
         if (fraction.isdecimal() or not fraction) and whole.lstrip("-").isdecimal() and text.isascii():
+            if is_extreme(value):
+                return None
             return value, 10.0 ** -len(fraction), ""
     match = _NUMBER.fullmatch(text)
     if match is None:
@@ -80,7 +82,7 @@ def cell_number(text: str) -> tuple[float, float, str] | None:
         return None  # since then: `2019-`
     power = int((match["exponent"] or "e0")[1:]) + int((match["power"] or match["raised"] or "0").translate(_RAISED))
     value = float(f"{digits}e{power}")
-    if not math.isfinite(value):
+    if is_extreme(value):
         return None
     negative = any(signs) or bool(match["open"])
     decimals = len(digits.partition(".")[2]) - power
