@@ -42,7 +42,7 @@ def run(script: str, *arguments: object) -> None:
 
 
 def test_help_explains_every_script_and_option(capsys: pytest.CaptureFixture[str]) -> None:
-    assert len(SCRIPTS) == 32
+    assert len(SCRIPTS) == 33
     for script in SCRIPTS:
         with pytest.raises(SystemExit, match=r"^0$"):
             run(script, "--help")
@@ -254,6 +254,17 @@ def test_analyses_of_xval(tmp_path: Path) -> None:
     assert {file.name for file in (tmp_path / "out").glob("*.svg")} == {
         "figure2.svg", "continuity.svg", "structure-p10.svg", "structure-p1000.svg",
     }  # fmt: skip
+
+
+def test_regression_tables_runs_and_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("pandas")
+    model, file = number_data.write_model(tmp_path / "model"), tmp_path / "figures.json"
+    options = ["--model", model, "--epochs", 1, "--batch", 16, "--json", file, "--tables", "mixed", "linear, 60 rows"]
+    run("regression_tables", *options, "--seeds", 1, "--systems", "ridge", "rows")
+    run("regression_tables", *options, "--seeds", 1)
+    figures = json.loads(file.read_text("utf-8"))["figures"]
+    assert len(figures) == 8 and len({(one["table"], one["system"]) for one in figures}) == 8
+    assert "| linear, 60 rows | " in capsys.readouterr().out
 
 
 def test_numbers_as_targets_runs_and_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -189,6 +189,9 @@ NOT_APPLIED = {
 class OfRows(NumberRegressor):
     """Writes the rows of a matrix as texts, because the checks of scikit-learn have matrices only."""
 
+    def _rows(self, data: Any) -> None:
+        return None
+
     def _texts(self, texts: Any) -> list[str]:
         rows = np.asarray(texts)
         return [" ".join(f"{cell:.3g}" for cell in np.ravel(row)[:3]) for row in rows]

@@ -1,7 +1,8 @@
-"""`NumberRegressor`: predicts a number from a text, in the manner of scikit-learn."""
+"""`NumberRegressor`: predicts a number from a text or a row of a table, in the manner of scikit-learn."""
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import math
 from dataclasses import dataclass
@@ -13,6 +14,8 @@ import torch
 
 from numerate.apps import regression_network as network
 from numerate.apps.regression_network import TargetScale
+from numerate.apps.regression_rows import row_text, table_rows
+from numerate.apps.row_trend import Trend, fit_trend, network_share
 from numerate.config import Config, ConfigError
 from numerate.errors import BadInput, NumerateError
 from numerate.files import write_atomically
@@ -33,24 +36,40 @@ REGRESSOR_FILE = "regressor.json"
 _FEWEST_STEPS, _MOST_EPOCHS, _LEAST_EPOCHS = 300, 30, 3
 _TARGET = "target"
 """Name of the target in the calibration."""
+_QUANTILES = (0.5, *((1 - level) / 2 for level in LEVELS), *((1 + level) / 2 for level in LEVELS))
+"""The median and the ends of the intervals that are calibrated."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RegressorConfig(Config):
-    """Config that is saved beside the network: parameters, scale of the targets, calibration of the intervals."""
+    """Config that is saved beside the network.
+
+    Attributes:
+        parameters: Arguments of the constructor.
+        scale: How the head sees the targets, or what the trend leaves of them.
+        calibration: The stretch of the intervals.
+        columns: Number of columns of the rows; 0 for texts.
+        trend: The linear trend of the rows, if there is one.
+    """
 
     kind: ClassVar[str] = "number-regressor"
     parameters: dict[str, Any]
     scale: TargetScale
     calibration: Calibration
+    columns: int = 0
+    trend: Trend | None = None
 
 
 class NumberRegressor:
-    """Regression of a number from a text, with calibrated intervals, on any Hugging Face encoder or decoder.
+    """Regression of a number from a text or a row, with calibrated intervals, on any Hugging Face encoder or decoder.
 
     The numbers of the text get vectors (`numerate.attach`), a `[NUM]` behind the text asks for the target, and a
     mixture density head predicts its distribution. The whole network is trained. A part of the training texts is held
     out to calibrate the intervals (split conformal prediction), if there are at least 100.
+
+    Rows of a table (a list of dicts, a DataFrame, or a matrix) are written as texts for the network. If a linear trend
+    of the rows explains the targets, it is fitted in closed form, and the network learns what it leaves; the network
+    then counts as far as held-out rows show that it knows more than the trend (`numerate.apps.row_trend`).
 
     It has the methods of a scikit-learn estimator and works in its tools (`clone`, `cross_val_score`, `GridSearchCV`),
     but does not need scikit-learn.
@@ -76,7 +95,8 @@ class NumberRegressor:
         scale_: How the head sees the targets.
         calibration_: The stretch of the intervals.
         losses_: Loss of each step, in nats.
-        n_features_in_: 1, the text.
+        trend_: The linear trend of the rows, a `Trend`; None for texts, and for rows without one.
+        n_features_in_: 1, the text, or the number of columns.
 
     Example:
         >>> regressor = NumberRegressor("bert-base-uncased").fit(texts, prices)      # doctest: +SKIP
@@ -147,12 +167,12 @@ class NumberRegressor:
         return f"{type(self).__name__}({', '.join(shown)})"
 
     def __sklearn_tags__(self) -> Any:
-        """What scikit-learn's tools need to know: a regressor of texts, which are no matrix."""
+        """What scikit-learn's tools need to know: a regressor of texts or of rows."""
         from sklearn.utils import InputTags, RegressorTags, Tags, TargetTags
 
         return Tags(
             estimator_type="regressor", target_tags=TargetTags(required=True), regressor_tags=RegressorTags(),
-            input_tags=InputTags(one_d_array=True, two_d_array=False, string=True),
+            input_tags=InputTags(one_d_array=True, two_d_array=True, string=True),
         )  # fmt: skip
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -160,60 +180,78 @@ class NumberRegressor:
 
     # Learning and predicting.
 
-    def fit(self, texts: Sequence[str], y: Sequence[float]) -> Self:
-        """Trains a new network on texts (N,) and their numbers (N,); returns the regressor.
+    def fit(self, texts: Any, y: Any) -> Self:
+        """Trains a new network on texts or rows (N,) and their numbers (N,); returns the regressor.
+
+        Args:
+            texts: Strings; or the rows of a table as a list of dicts, a DataFrame or a matrix (N, columns).
+            y: Finite numbers.
 
         Raises:
-            BadInput: The texts are not strings, the numbers are not finite, or there are fewer than two.
+            BadInput: The texts are no strings or rows, the numbers are not finite, or there are fewer than two.
         """
-        found, targets = self._texts(texts), _targets(y)
+        rows, targets = self._rows(texts), _targets(y)
+        found = self._texts(texts) if rows is None else [row_text(row) for row in rows]
         _check_lengths(found, targets)
+        columns = _width(texts, rows)
         if len(found) < 2:
             raise BadInput(f"at least 2 texts are needed, got n_samples={len(found)}")
         self._check_parameters()
+        fitted = None if rows is None else fit_trend(rows, targets)
+        if fitted is not None:
+            targets = fitted[1]  # what the trend leaves
         with torch.random.fork_rng():
             torch.manual_seed(self.seed)
             order = torch.randperm(len(found)).tolist()
-            held = self._held(len(found))
+            held = self._held(len(found), 0.3 if fitted is None else 0.5)
             checks, order = sorted(order[:held]), sorted(order[held:])
             chosen, goals = [found[at] for at in order], targets[order]
             backbone, tokenizer = network.load_backbone(self.model, self.tokenizer, trained=not self.freeze)
-            scale = TargetScale.of(goals)
+            scale = TargetScale.of(goals) if fitted is None else TargetScale.standardising(goals)
             model = network.build_network(backbone, tokenizer, self.recipe, scale, self.components, chosen, goals)
             model.to(self._device())
             if self.freeze:
                 model.freeze_backbone()
             steps = self._epochs(len(chosen)) * math.ceil(len(chosen) / self.batch_size)
+            if fitted is not None and not held:
+                steps = 0  # nothing would tell what the network adds to the trend
             self.losses_ = network.train_network(
                 model, chosen, scale.seen(goals), steps=steps, batch_size=self.batch_size, max_length=self.max_length,
                 learning_rate=self.learning_rate, number_learning_rate=self.number_learning_rate,
                 say=print if self.verbose else None,
             )  # fmt: skip
-        self.model_, self.scale_, self.n_features_in_ = model, scale, 1
+        self.model_, self.scale_, self.columns_ = model, scale, columns
+        self.n_features_in_ = self.columns_ or 1
+        self.trend_ = None if fitted is None else fitted[0]
         self.calibration_ = self._calibrated([found[at] for at in checks], targets[checks])
         return self
 
-    def predict(self, texts: Sequence[str]) -> np.ndarray:
+    def predict(self, texts: Any) -> np.ndarray:
         """The median of each text's number: (N,) float64."""
         return self.predict_quantiles(texts, (0.5,))[:, 0]
 
-    def predict_interval(self, texts: Sequence[str], level: float = 0.9) -> np.ndarray:
+    def predict_interval(self, texts: Any, level: float = 0.9) -> np.ndarray:
         """The ends of the central intervals that contain the number with probability `level`: (N, 2) float64."""
         if not 0 < level < 1:
             raise BadInput(f"level must lie between 0 and 1, got {level}")
         return self.predict_quantiles(texts, ((1 - level) / 2, (1 + level) / 2))
 
-    def predict_quantiles(self, texts: Sequence[str], quantiles: Sequence[float]) -> np.ndarray:
+    def predict_quantiles(self, texts: Any, quantiles: Sequence[float]) -> np.ndarray:
         """Calibrated quantiles of each text's number: (N, Q) float64."""
         model, levels = self._fitted(), [float(p) for p in quantiles]
         if not levels or not all(0 < p < 1 for p in levels):
             raise BadInput(f"quantiles must lie between 0 and 1, got {tuple(quantiles)}")
-        found = self._texts(texts)
-        seen = network.quantiles_of(model, found, [0.5, *levels], self.max_length)
-        line = self.scale_.line(seen)
-        return self.scale_.number(self.calibration_.apply(_TARGET, levels, line[:, 1:], line[:, 0]))
+        rows = self._rows(texts)
+        self._check_kind(texts, rows)
+        found = self._texts(texts) if rows is None else [row_text(row) for row in rows]
+        if self.trend_ is None or rows is None:
+            line = self.scale_.line(network.quantiles_of(model, found, [0.5, *levels], self.max_length))
+            return self.scale_.number(self.calibration_.apply(_TARGET, levels, line[:, 1:], line[:, 0]))
+        line = self._residuals(self.trend_, found, [0.5, *levels])
+        apart = self.calibration_.apply(_TARGET, levels, line[:, 1:], line[:, 0])
+        return self.trend_.target.number(self.trend_.at(rows)[:, None] + apart)
 
-    def score(self, texts: Sequence[str], y: Sequence[float], sample_weight: Sequence[float] | None = None) -> float:
+    def score(self, texts: Any, y: Any, sample_weight: Sequence[float] | None = None) -> float:
         """R², the share of the variance of `y` that `predict` explains: 1 is perfect, 0 is the mean of `y`."""
         truth, guess = _targets(y), self.predict(texts)
         _check_lengths(guess, truth)
@@ -231,7 +269,10 @@ class NumberRegressor:
         # Objects are not saved: a regressor that is fitted again starts from the saved backbone.
         params = {name: value for name, value in self.get_params().items() if _is_plain(value)}
         params.setdefault("model", str(inside.resolve()))
-        config = RegressorConfig(parameters=params, scale=self.scale_, calibration=self.calibration_)
+        config = RegressorConfig(
+            parameters=params, scale=self.scale_, calibration=self.calibration_, columns=self.columns_,
+            trend=self.trend_,
+        )  # fmt: skip
         write_atomically(Path(folder) / REGRESSOR_FILE, config.to_json().encode())
 
     @classmethod
@@ -251,10 +292,23 @@ class NumberRegressor:
             raise ArtefactError(f"{file}: {error}") from None
         made.device = device
         made.model_ = from_pretrained(folder).to(made._device()).eval()
-        made.scale_, made.calibration_, made.n_features_in_ = config.scale, config.calibration, 1
+        made.scale_, made.calibration_, made.trend_ = config.scale, config.calibration, config.trend
+        made.columns_, made.n_features_in_ = config.columns, config.columns or 1
         return made
 
     # Details.
+
+    def _rows(self, data: Any) -> list[dict[str, Any]] | None:
+        """The rows of a table; None for texts."""
+        return table_rows(data)
+
+    def _check_kind(self, data: Any, rows: list[dict[str, Any]] | None) -> None:
+        """Whether data to predict are texts or rows, as those of the training were."""
+        if (rows is None) == bool(self.columns_) and (not hasattr(data, "__len__") or len(data)):
+            was, now = ("texts", "rows") if rows is not None else ("rows", "texts")
+            raise BadInput(f"fitted on {was}, got {now}: {str(data)[:40]!r}")
+        if rows and isinstance(data, np.ndarray) and data.shape[1] != self.columns_:
+            raise BadInput(f"X has {data.shape[1]} columns, but the training rows had {self.columns_}")
 
     def _texts(self, texts: Any) -> list[str]:
         """The texts as a list of strings; a matrix or a frame of one column is one, too."""
@@ -282,10 +336,10 @@ class NumberRegressor:
     def _device(self) -> torch.device:
         return torch.device(self.device or ("cuda" if torch.cuda.is_available() else "cpu"))
 
-    def _held(self, count: int) -> int:
-        """How many texts are held out: none if that would be too few or too many of them."""
+    def _held(self, count: int, most: float) -> int:
+        """How many texts are held out: none if that would be too few, or more than the share `most` of them."""
         held = max(FEWEST, round(self.held_out * count)) if self.held_out else 0
-        return held if held <= count * max(self.held_out, 0.3) else 0
+        return held if held <= count * max(self.held_out, most) else 0
 
     def _epochs(self, count: int) -> int:
         if self.epochs is not None:
@@ -293,11 +347,27 @@ class NumberRegressor:
         return min(_MOST_EPOCHS, max(_LEAST_EPOCHS, math.ceil(_FEWEST_STEPS * self.batch_size / count)))
 
     def _calibrated(self, texts: list[str], targets: np.ndarray) -> Calibration:
-        p = [0.5, *((1 - level) / 2 for level in LEVELS), *((1 + level) / 2 for level in LEVELS)]
-        line = self.scale_.line(network.quantiles_of(self.model_, texts, p, self.max_length))
-        truth, count = self.scale_.line(self.scale_.seen(targets)), len(LEVELS)
+        """The stretch of the intervals; before, how far the network counts beside a trend."""
+        held_out = {_TARGET: len(texts)}
+        found = network.quantiles_of(self.model_, texts, _QUANTILES, self.max_length)
+        truth, line = self.scale_.line(self.scale_.seen(targets)), self.scale_.line(found)
+        if self.trend_ is not None:
+            truth, line, trend = targets, self.scale_.number(line), self.trend_.residual_quantiles(_QUANTILES)
+            share = network_share(truth, line, trend, _QUANTILES)
+            if share == 0:
+                return Calibration(held_out=held_out)  # residuals of all rows say more than those that are held out
+            self.trend_ = dataclasses.replace(self.trend_, network_share=share)
+            line = self.trend_.mixed(_QUANTILES, line)
+        count = len(LEVELS)
         factors = stretches(truth, line[:, 0], line[:, 1 : 1 + count], line[:, 1 + count :])
-        return Calibration(stretch={} if factors is None else {_TARGET: factors}, held_out={_TARGET: len(texts)})
+        return Calibration(stretch={} if factors is None else {_TARGET: factors}, held_out=held_out)
+
+    def _residuals(self, trend: Trend, texts: list[str], p: Sequence[float]) -> np.ndarray:
+        """Quantiles (N, Q) of what the trend leaves, before the calibration."""
+        if not trend.network_share:
+            return np.tile(trend.residual_quantiles(p), (len(texts), 1))
+        seen = network.quantiles_of(self.model_, texts, p, self.max_length)
+        return trend.mixed(p, self.scale_.number(self.scale_.line(seen)))
 
     def _fitted(self) -> NumberModel:
         if not hasattr(self, "model_"):
@@ -320,6 +390,16 @@ def _targets(y: Any) -> np.ndarray:
     if not np.isfinite(found).all():
         raise BadInput(f"y contains NaN or infinity at {int(np.flatnonzero(~np.isfinite(found))[0])}")
     return found
+
+
+def _width(data: Any, rows: list[dict[str, Any]] | None) -> int:
+    """Number of columns of rows, which may lack some of their keys; 0 for texts."""
+    if rows is None:
+        return 0
+    width = data.shape[1] if hasattr(data, "shape") else len({key for row in rows for key in row})
+    if not width:
+        raise BadInput(f"rows must have columns, got {str(data)[:40]!r}")
+    return width
 
 
 def _check_lengths(texts: Any, targets: np.ndarray) -> None:

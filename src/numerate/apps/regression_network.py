@@ -75,6 +75,11 @@ class TargetScale(Config):
             # Well below all targets, where the signed logarithm is a logarithm; at the least of them if some are 0.
             least = float(np.quantile(sizes, 0.01, method="lower")) / (10 if len(sizes) == len(targets) else 1)
             return cls(unit=min(max(least, 1e-90), 1e90))
+        return cls.standardising(targets)
+
+    @classmethod
+    def standardising(cls, targets: np.ndarray) -> TargetScale:
+        """The scale that standardises targets (N,), whatever their signs."""
         spread = float(targets.std())
         return cls(logarithmic=False, unit=1.0, centre=float(targets.mean()), spread=spread if spread > 0 else 1.0)
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numerate.records.field_table import Counts
 
-__all__ = ["MAX_TEXT", "Field", "FieldError", "Schema", "path_of"]
+__all__ = ["MAX_TEXT", "Field", "FieldError", "Schema", "bare_key", "path_of", "read_field"]
 
 MAX_TEXT = 64
 """Maximum number of characters of a text; rare texts cost one token per byte."""
@@ -151,7 +151,7 @@ class Schema(Config):
             raise FieldError(f"give one field to predict, got {name!r}")
         known = [path for path in (name, path_of("", name)) if field_of(path) in self.fields]
         if not known:
-            askable = [_bare(path) for path, each in self.fields.items() if each.shown or each.holds == "constant"]
+            askable = [bare_key(path) for path, each in self.fields.items() if each.shown or each.holds == "constant"]
             raise FieldError(f"unknown field {name!r}: {near_names(name, askable)}")
         what = self.fields[field_of(known[0])]
         if "[]" in _QUOTED.sub('"', known[0]):
@@ -216,7 +216,7 @@ class _Walk:
             if plan is None or plan.shown:
                 parts.append(f"{_quoted(key)}:{self.value(record.get(key), below, path_of(place, key))}")
             elif self.counts is not None and plan.holds == "constant" and key in record:
-                cell = _cell(record[key], plan)
+                cell = read_field(record[key], plan)
                 if cell.kind in ("number", "time") and cell.number != plan.low:
                     self._count("outside", below)
         for key in record:
@@ -230,7 +230,7 @@ class _Walk:
             if value is not None:
                 self._count("unknown", path)
             return "null"
-        cell = _cell(value, plan)
+        cell = read_field(value, plan)
         if cell.kind == "missing":
             self._count("infinite" if cell.infinite else "missing", path)
             return "null" if plan.holds == "text" or plan.learnt_missing else self._open(place)
@@ -256,7 +256,7 @@ class _Walk:
             self.counts.add(what, path)
 
 
-def _cell(value: Any, plan: Field) -> Cell:
+def read_field(value: Any, plan: Field) -> Cell:
     """Parses a value of a field; a string in the field's unit, or without a unit, is a number."""
     if plan.locale and isinstance(value, str):
         found = read_quantity(value, plan.locale)
@@ -292,6 +292,6 @@ def first_words(counted: Iterable[tuple[str, int]], most: int) -> tuple[str, ...
     return tuple(_quoted(text) for text, _ in often[:most])
 
 
-def _bare(path: str) -> str:
+def bare_key(path: str) -> str:
     """The key of a path that is one key in brackets, as people name it: `["mass (kg)"]` is `mass (kg)`."""
     return str(json.loads(path)[0]) if path[0] == "[" and _QUOTED.fullmatch(path[1:-1]) else path

@@ -1,0 +1,154 @@
+"""The trend of table rows: closed form, honest residuals, and only where there is a relation."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from numerate.apps import row_features, row_trend
+from numerate.apps.regression_rows import row_text, table_rows
+from numerate.apps.row_trend import Trend, fit_trend
+from numerate.config import ConfigError
+from numerate.errors import NumerateError
+
+DRAWS = np.random.default_rng(0)
+X = DRAWS.normal(size=(200, 3))
+NOISE = DRAWS.normal(size=200)
+ROWS = table_rows(X) or []
+
+
+def trend_of(rows: Any, y: np.ndarray) -> Trend:
+    found = fit_trend(rows, y)
+    assert found is not None
+    return found[0]
+
+
+def forms(trend: Trend) -> set[str]:
+    return {term.form for term in trend.terms}
+
+
+def predicted(trend: Trend, rows: list[dict[str, Any]]) -> np.ndarray:
+    return trend.target.number(trend.at(rows))
+
+
+def test_residuals_are_those_of_fits_without_the_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row_trend, "PENALTIES", np.array([1e-12]))
+    rows, y = ROWS[:30], X[:30] @ np.array([3.0, -2, 0]) + NOISE[:30]
+    found = fit_trend(rows, y)
+    assert found is not None
+    trend, residuals = found
+    design = np.column_stack([np.ones(30), X[:30]])
+    for left_out in range(30):
+        kept = np.arange(30) != left_out
+        weights = np.linalg.lstsq(design[kept], y[kept], rcond=None)[0]
+        wrong = y[left_out] - design[left_out] @ weights
+        assert residuals[left_out] * trend.target.spread == pytest.approx(wrong, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("y", "logarithmic", "chosen"),
+    [
+        (3 * X[:, 0] - X[:, 1] + 50 + NOISE, False, {"number"}),
+        (np.exp(X[:, 0] - 0.5 * X[:, 1] + 0.1 * NOISE), True, {"number"}),
+        (X[:, 0] * X[:, 1] + 0.1 * NOISE, False, {"number", "product"}),
+    ],
+    ids=["linear", "exponential", "product"],
+)
+def test_the_simplest_form_that_fits_is_chosen(y: np.ndarray, logarithmic: bool, chosen: set[str]) -> None:
+    trend = trend_of(ROWS, y)
+    assert (trend.target.logarithmic, forms(trend)) == (logarithmic, chosen)
+    assert np.corrcoef(predicted(trend, ROWS), y)[0, 1] > 0.9
+
+
+def test_a_power_law_is_linear_in_logarithms() -> None:
+    sizes = np.exp(2 * X[:, :2])
+    rows = [{"a": a, "b": b} for a, b in sizes.tolist()]
+    trend = trend_of(rows, sizes[:, 0] ** 2 / sizes[:, 1])
+    assert trend.target.logarithmic and "logarithm" in forms(trend)
+    np.testing.assert_allclose(predicted(trend, [{"a": 30.0, "b": 4.0}]), 900 / 4, rtol=0.05)
+
+
+def test_without_a_relation_there_is_no_trend() -> None:
+    assert fit_trend(ROWS, NOISE) is None and fit_trend(ROWS, np.abs(NOISE)) is None
+    assert fit_trend(ROWS[:9], X[:9, 0]) is None, "too few rows"
+    assert fit_trend(ROWS, np.full(200, 7.0)) is None, "a constant"
+    assert fit_trend([{"name": f"a{at % 7}"} for at in range(200)], NOISE) is None, "no numbers"
+    assert fit_trend([{"x": at % 2} for at in range(200)], np.resize([1e200, -1e200], 200)) is None, "squares overflow"
+
+
+def test_cells_of_every_kind() -> None:
+    towns = np.array(["Bonn", "Kiel", "Ulm"])[np.arange(200) % 3]
+    rows: list[dict[str, Any]] = [
+        {"price": f"${1000 + 50 * at:,}", "at": {"town": town, "sizes": [at % 7, None if at % 20 == 0 else at % 11]}}
+        for at, town in enumerate(towns.tolist())
+    ]
+    y = np.array([50.0 * at + 900 * (town == "Ulm") + 30 * (at % 7) for at, town in enumerate(towns)])
+    trend = trend_of(rows, y)
+    assert {term.place for term in trend.terms} == {"price", "at.town", "at.sizes[0]", "at.sizes[1]"}
+    np.testing.assert_allclose(predicted(trend, rows), y, atol=20)
+    row = rows[43]
+    assert abs(predicted(trend, [row | {"new": 5}])[0] - y[43]) < 20, "an unknown key"
+    # What is not known is like the mean row, and no worse.
+    unseen = [row | {"at": {**row["at"], "town": town}} for town in ("Kiel", "Ulm", "Rom", None)]
+    kiel, ulm, rome, none = predicted(trend, unseen)
+    assert kiel < rome == none < ulm
+    assert np.isfinite(predicted(trend, [{}, {"price": "sold", "at": 3}, row | {"price": 1e308}])).all()
+
+
+def test_missing_values_count_if_they_mean_something() -> None:
+    is_missing = DRAWS.random(200) < 0.3
+    rows = [
+        {"x": row["x0"], "asked": None if no else 5.0 + at % 3}
+        for at, (row, no) in enumerate(zip(ROWS, is_missing, strict=True))
+    ]
+    assert "missing" in forms(trend_of(rows, X[:, 0] + 4 * is_missing + 0.1 * NOISE))
+    assert "missing" not in forms(trend_of(rows, X[:, 0] + 0.1 * NOISE))
+
+
+def test_quantiles_of_residuals_hold_what_they_say() -> None:
+    inside = []
+    for seed in range(40):
+        draws = np.random.default_rng(seed)
+        x, noise = draws.normal(size=(140, 3)), draws.standard_t(5, size=140)
+        y, rows = x[:, 0] * 3 + noise, table_rows(x) or []
+        trend = trend_of(rows[:40], y[:40])
+        low, high = trend.residual_quantiles((0.05, 0.95))
+        apart = y[40:] / 1.0 - trend.target.number(trend.at(rows[40:]))
+        inside.append(np.mean((low * trend.target.spread <= apart) & (apart <= high * trend.target.spread)))
+    assert 0.87 < np.mean(inside) < 0.94
+    ends = trend.residual_quantiles((1e-9, 0.001, 0.05, 0.5, 0.95, 0.999, 1 - 1e-9))
+    assert (np.diff(ends) > 0).all(), "tails go on beyond the outermost residual"
+
+
+def test_of_many_rows_some_decide(monkeypatch: pytest.MonkeyPatch) -> None:
+    y = 3 * X[:, 0] + NOISE
+    every = fit_trend(ROWS, y)
+    monkeypatch.setattr(row_trend, "MOST_ROWS", 50)
+    some = fit_trend(ROWS, y)
+    assert every is not None and some is not None and len(some[0].residuals) == 50
+    assert some[1].shape == (200,) and np.corrcoef(some[1], every[1])[0, 1] > 0.9
+    monkeypatch.setattr(row_features, "MOST_TERMS", 1)
+    assert len(trend_of(ROWS, y).terms) == 1
+
+
+def test_saved_as_json() -> None:
+    trend = trend_of(ROWS, X[:, 0] * X[:, 1] + 0.1 * NOISE)
+    again = Trend.from_json(trend.to_json())
+    assert (again.at(ROWS) == trend.at(ROWS)).all() and again == trend
+    broken = json.loads(trend.to_json())
+    broken["terms"][3]["factors"] = [0, 9]
+    with pytest.raises(ConfigError, match=r"factors of a product must be earlier terms, got \(0, 9\) at 3"):
+        Trend.from_dict(broken)
+    with pytest.raises(ConfigError, match="network_share must be from 0 to 1, got 2"):
+        Trend.from_dict(json.loads(trend.to_json()) | {"network_share": 2.0})
+
+
+def test_what_rows_are() -> None:
+    assert table_rows(["a", "b"]) is None and table_rows([]) is None and table_rows(np.array(["a"])) is None
+    assert table_rows(np.array([["a"], ["b"]])) is None, "one column of strings has texts"
+    with pytest.raises(NumerateError, match="rows must be dicts, got str at 1: 'b'"):
+        table_rows([{"a": 1}, "b"])
+    assert row_text({"a": float("nan"), "b": "", "c": 1 / 3, "d": 10**7}) == "c: 0.333333; d: 10000000"
