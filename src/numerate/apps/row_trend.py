@@ -126,10 +126,11 @@ def fit_trend(rows: Sequence[dict[str, Any]], targets: np.ndarray) -> tuple[Tren
     scales = [scale for scale in scales[: 1 + scales[1].logarithmic] if np.isfinite(scale.centre + scale.spread)]
     if not scales:
         return None
-    designs = [(terms, columns.features(terms)) for terms in map(columns.terms, _FORMS)]
-    found = [_fitted((), np.zeros((len(rows), 0)), scale, targets) for scale in scales]
-    for scale in scales:
-        found += [_fitted(terms, design, scale, targets) for terms, design in designs if terms]
+    choices = [(), *dict.fromkeys(terms for terms in map(columns.terms, _FORMS) if terms)]
+    designs = [_Design.of(terms, columns.features(terms)) for terms in choices]
+    # Constants first: a trend must be better than the better one of them.
+    found = [_fitted(designs[0], scale, targets) for scale in scales]
+    found += [_fitted(design, scale, targets) for scale in scales for design in designs[1:]]
     best = functools.reduce(lambda one, other: other if _is_better(other, one) else one, found)
     if not best.terms:
         return None
@@ -171,6 +172,21 @@ def network_share(truth: np.ndarray, network: np.ndarray, trend: np.ndarray, p: 
     return best if gains[best].mean() > 2 * error else 0.0
 
 
+class _Design(NamedTuple):
+    """Features of the rows with their singular value decomposition, which is shared by all targets and penalties."""
+
+    terms: tuple[Term, ...]
+    means: np.ndarray
+    left: np.ndarray
+    sizes: np.ndarray
+    right: np.ndarray
+
+    @classmethod
+    def of(cls, terms: tuple[Term, ...], features: np.ndarray) -> _Design:
+        means = features.mean(axis=0)
+        return cls(terms, means, *np.linalg.svd(features - means, full_matrices=False))
+
+
 class _Fitted(NamedTuple):
     """A trend to choose: terms (none for a constant), and leave-one-out residuals and likelihoods (N,)."""
 
@@ -189,11 +205,11 @@ def _is_better(one: _Fitted, other: _Fitted) -> bool:
     return float(gains.sum()) > max(least, 2 * float(gains.std()) * len(gains) ** 0.5)
 
 
-def _fitted(terms: tuple[Term, ...], design: np.ndarray, scale: TargetScale, targets: np.ndarray) -> _Fitted:
+def _fitted(design: _Design, scale: TargetScale, targets: np.ndarray) -> _Fitted:
     """Ridge regression with the penalty of the least leave-one-out error."""
+    _, means, left, sizes, right = design
     line = scale.line(scale.seen(targets))
-    count, middle, means = len(line), float(line.mean()), design.mean(axis=0)
-    left, sizes, right = np.linalg.svd(design - means, full_matrices=False)
+    count, middle = len(line), float(line.mean())
     along, errors = left.T @ (line - middle), []
     for penalty in count * PENALTIES:
         kept = sizes**2 / (sizes**2 + penalty)
@@ -203,7 +219,7 @@ def _fitted(terms: tuple[Term, ...], design: np.ndarray, scale: TargetScale, tar
     residuals, weights = errors[best], right.T @ (sizes / (sizes**2 + count * PENALTIES[best]) * along)
     variance = max(float(np.mean(residuals**2)), 1e-24)
     likelihoods = _log_slope(scale, targets) - (np.log(variance) + residuals**2 / variance) / 2
-    return _Fitted(scale, terms, weights, middle - float(means @ weights), residuals, likelihoods)
+    return _Fitted(scale, design.terms, weights, middle - float(means @ weights), residuals, likelihoods)
 
 
 def _log_slope(scale: TargetScale, targets: np.ndarray) -> np.ndarray:
