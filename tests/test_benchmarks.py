@@ -263,7 +263,7 @@ def test_regression_tables_runs_and_goes_on(tmp_path: Path, capsys: pytest.Captu
     run("regression_tables", *options, "--seeds", 1, "--systems", "ridge", "rows")
     run("regression_tables", *options, "--seeds", 1)
     figures = json.loads(file.read_text("utf-8"))["figures"]
-    assert len(figures) == 8 and len({(one["table"], one["system"]) for one in figures}) == 8
+    assert len({(one["table"], one["system"]) for one in figures}) == len(figures) == 10
     assert "| linear, 60 rows | " in capsys.readouterr().out
 
 
