@@ -35,6 +35,18 @@ def test_records_of_one_text_each_are_no_notes() -> None:
     assert NumberTable(Document(kind="table", header=["Club", "Pts"], rows=rows)).noted_rows == {0, 2}
 
 
+def test_a_mean_that_is_a_method_among_others() -> None:
+    rows = [
+        ["words", "0.053 ± 0.01", "2.1"], ["digits", "0.0087 ± 0.002", "1.9"], ["floats", "0.0044", "1.5"],
+        ["ours", "0.001", "1.3"], ["the mean", "0.37", "1.3"],
+    ]  # fmt: skip
+    assert check(Document(kind="table", header=["head", "a", "m"], rows=rows), model=False) == []
+    rows[-1][1] = "0.003"
+    assert [each.rule for each in check(Document(kind="table", header=["head", "a", "m"], rows=rows), model=False)] == [
+        "summary"
+    ]
+
+
 def found(text: str, folder: Path) -> list[tuple[str, str]]:
     path = folder / "report.md"
     path.write_text(text, "utf-8")

@@ -98,6 +98,7 @@ def test_what_is_wrong_and_what_was_meant(text: str, expected: tuple[str, str, s
         "From 46 to 57 ha (114 to 141 acres), 41, 52 and 53 ha (101, 128 and 131 acres).",
         "It measures 21 × 25 km (13 × 16 mi).",
         "From page 242 to page 249 (8 pages); chapters 18–21.",  # both pages count
+        "Some 31 % were long, 21 % were short and of other documents, 84 to 90 % were empty.",  # a range is no rest
         "The club sold 240 tickets, up 30 % from a year earlier, and 260 shirts.",  # no two values of one thing
         "Of 898 patients, 256 (28.5%) improved, 297 (33.1%) did not change and 345 (38.4%) got worse.",
         "1 2 3 4 5 6 7 8 9 10",

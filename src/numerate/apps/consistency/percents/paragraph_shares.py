@@ -27,6 +27,8 @@ _REST = regex(
     r"\b(?:remaining|rest|(?<!and )(?<!all )(?<!some )(?<!no )(?<!any )others?|remainder|balance|leaving|leaves"
     r"|which leaves)(?:,? [a-z'’-]+){0,4}[ ,:–—(]*$"
 )
+_TO = regex(r" ?(?:to|–|-) ?\d")
+"""Behind the beginning of a range: `3.9 to 6.9 %`."""
 _SEVERAL = regex(
     r"more than one|multiple|several|both|overlap\w*|at least one|all that apply|not add|as many as|each could"
     r"|of (?:these|them|those)\b|of the (?:remaining|rest)|\b(?:rose|fell|grew|increase\w*|decrease\w*|compared|than|up"
@@ -111,7 +113,7 @@ def paragraph_shares(paragraph: Paragraph) -> Iterator[Finding]:
 def _rests(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding]:
     """`47 % go by road and 38 % by rail; the remaining 25 % by barge`."""
     for index, z in enumerate(percents):
-        if index == 0 or z.hedge or not _REST.search(paragraph.lead(z)):
+        if index == 0 or z.hedge or not _REST.search(paragraph.lead(z)) or _TO.match(paragraph.tail(z)):
             continue
         here = paragraph.place(z)
         parts = [each for each in percents[:index] if paragraph.place(each) == here]
@@ -127,7 +129,7 @@ def _rests(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding]:
             lead = _OF_THEM.sub(" ", _HALF_OF.sub(" ", lead), count=1)
         if _SEVERAL.search(words) or _SEVERAL.search(lead):
             continue
-        real = 1 - sum(each.value for each in parts) - sum(worded)
+        real = round(1 - sum(each.value for each in parts) - sum(worded), 10)
         slack = z.slack + 0.01 * any(each != 0.5 for each in worded) + sum(each.slack for each in parts)
         if 0 < real < 1 and abs(real - z.value) > slack + 1e-9 and z.value < 1 and z.value + 1 - real < 1.4:
             if z.value + 1 - real < _LEAST_WHOLE and not slip_bits(z, real):

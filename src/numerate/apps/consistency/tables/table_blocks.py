@@ -96,9 +96,12 @@ def _statistics(document: Document, table: NumberTable, summaries: list[int]) ->
             continue
         name, of = found
         fits, broken = 0, []
+        outside: set[int] = set()
         for column in table.numeric:
             said, above = table.values[row, column], table.values[rows, column]
             above = above[np.isfinite(above)]
+            if np.isfinite(said) and len(above) > 1 and not min(above) <= said <= max(above):
+                outside.add(column)
             if not np.isfinite(said) or len(above) < 3 or len(above) < len(rows) - 1 or table.is_clock(column):
                 continue
             real, step = of(above), float(table.steps[row, column])
@@ -110,7 +113,8 @@ def _statistics(document: Document, table: NumberTable, summaries: list[int]) ->
         for column, real, said in broken:
             rounded = round(real / table.steps[row, column]) * table.steps[row, column]
             is_slip = near_slip(said, float(f"{rounded:.10g}"))
-            if len(broken) == 1 and (fits or is_slip):
+            # `the mean` may be a method among others: then it lies outside of them in other columns.
+            if len(broken) == 1 and (fits or (is_slip and not outside - {column})):
                 message = f"The {name} of {table.header[column]!r} is {{}}, not {{}}."
                 yield _finding(document, row, column, real, message, name)
 
