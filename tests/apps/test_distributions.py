@@ -102,3 +102,19 @@ def test_slips_of_a_number() -> None:
     assert meant["125%"] == "factor" and meant["1.25%"] == "factor" and meant["0.125%"] == "percent"
     assert meant["21.5%"] == "exchanged" and meant["-12.5%"] == "sign"
     assert list(slips_of("none", 5.0)) == [] and list(slips_of("0", 0.0)) == []
+
+
+def test_a_deduction_of_two_years_is_of_the_row() -> None:
+    """The only negative row of a balance is improbable in both columns, and right; with a slip it stands alone."""
+    draw = np.random.default_rng(3)
+    sizes = draw.lognormal(9, 1, 24)
+    rows = [[f"item {k}", f"{size:.0f}", f"{size * draw.uniform(0.8, 1.2):.0f}"] for k, size in enumerate(sizes)]
+    right = [*rows, ["allowances", "(287604)", "(223487)"]]
+    header = ["", "2019", "2018"]
+    assert ColumnDistributions(0.001).check(Document(kind="table", header=header, rows=right)) == []
+    alone = [[row[0], row[1]] for row in right]
+    found = ColumnDistributions(0.001).check(Document(kind="table", header=header[:2], rows=alone))
+    assert "(287604)" not in [each.written for each in found]  # brackets are meant
+    minus = [*rows, ["allowances", "-287604", "223"]]
+    found = ColumnDistributions(0.001).check(Document(kind="table", header=header, rows=minus))
+    assert (24, 1) in [each.cell for each in found]

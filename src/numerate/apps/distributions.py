@@ -15,6 +15,7 @@ import numpy as np
 
 from numerate.apps.consistency.base import plain
 from numerate.apps.consistency.tables.table_numbers import NumberTable, table_of
+from numerate.apps.consistency.tables.total_parts import cell_of
 from numerate.apps.findings import Finding
 from numerate.numerals.slips import SLIPS, slips_of
 
@@ -35,6 +36,8 @@ MAX_PAIRED = 10
 SLIP_RATE = 1e-3
 """Share of the numbers of a table that are slips, before anything is known of them."""
 MOST = 1e-3
+LIKE, ODD_ROW = 3.0, 0.02
+"""A cell is not reported beside one of at most this ratio to it, whose tail probability is below this."""
 BINS = 32
 """Bins of the density that reports draw."""
 _CODES = re.compile(
@@ -166,13 +169,14 @@ class ColumnDistributions:
         return list(found.values())
 
     def _columns(self, document: Document, table: NumberTable, fit: _Fit, rate: float) -> Iterator[Finding]:
+        sizes = _sizes(table)
         for column, tails in fit.columns.items():
             if column >= table.values.shape[1]:
                 continue
-            values = table.values[:, column]
+            values = sizes[:, column]
             odds = tails.probability(values)
             for row in np.flatnonzero(np.isfinite(values) & (odds < rate)):
-                if row not in table.total_rows:
+                if row not in table.total_rows and not _is_of_the_row(table, fit, int(row), column):
                     yield self._finding(document, int(row), column, float(values[row]), float(odds[row]), tails, None)
 
     def _pairs(self, document: Document, table: NumberTable, fit: _Fit, rate: float) -> Iterator[Finding]:
@@ -274,7 +278,7 @@ class _Collector:
         keep[table.total_rows] = False
         self.skip |= {c for c in range(len(self.header)) if table.is_clock(c) or _CODES.search(self.header[c])}
         self.skip |= {c for c in range(len(self.header)) if c not in table.numeric}
-        values = table.values[keep]
+        values = _sizes(table)[keep]
         self.rows_seen += len(values)
         values = values[:: 2**self.every].copy()  # a view would keep the whole piece in memory
         self.rows.append(values)
@@ -326,6 +330,30 @@ def _slope(x: np.ndarray, y: np.ndarray) -> float:
 
 def _spread(values: np.ndarray) -> float:
     return float(np.subtract(*np.quantile(values, (0.84, 0.16))))
+
+
+def _sizes(table: NumberTable) -> np.ndarray:
+    """The numbers of a table; those in brackets of accounts have no sign, which is meant, and tells nothing."""
+    rows, columns = np.nonzero(table.values < 0)
+    meant = [cell_of(table, *at).lstrip().startswith("(") for at in zip(rows.tolist(), columns.tolist(), strict=True)]
+    if not any(meant):
+        return table.values
+    sizes = table.values.copy()
+    sizes[rows[meant], columns[meant]] *= -1
+    return sizes
+
+
+def _is_of_the_row(table: NumberTable, fit: _Fit, row: int, column: int) -> bool:
+    """Whether another column is as odd in this row: the row is unusual, as the only deduction of two years."""
+    value = table.values[row, column]
+    for other, tails in fit.columns.items():
+        if other == column or other >= table.values.shape[1]:
+            continue
+        beside = table.values[row, other]
+        is_like = np.isfinite(beside) and value * beside > 0 and 1 / LIKE < value / beside < LIKE
+        if is_like and tails.probability(np.array([beside]))[0] < ODD_ROW:
+            return True
+    return False
 
 
 def _is_quantity(values: np.ndarray) -> bool:
