@@ -67,6 +67,21 @@ def test_saved_and_loaded(share: float, tmp_path: Path, monkeypatch: pytest.Monk
     assert 0.7 <= apart <= 1 and again.trend_ == made.trend_ and again.n_features_in_ == 3
 
 
+def test_the_network_learns_what_the_trend_leaves() -> None:
+    """Words of a text that is never the same twice are nothing that the trend sees."""
+    is_tall = DRAWS.random(160) < 0.5
+    ends = [f"{first}{second}" for first in "abcdefghijklm" for second in "abcdefghijklm"]
+    texts = [f"{'a tall tower' if each else 'the wide cat'} in {end}" for each, end in zip(is_tall, ends, strict=False)]
+    rows = [row | {"seen": text} for row, text in zip(ROWS, texts, strict=True)]
+    y = Y + np.where(is_tall, 20.0, -20.0)
+    made = regressor(epochs=20, learning_rate=3e-3, batch_size=16).fit(rows[:120], y[:120])
+    assert made.trend_ is not None and made.trend_.network_share == 1
+    low, high = made.predict_interval(rows[120:]).T
+    assert made.score(rows[120:], y[120:]) > 0.9 and np.mean((low <= y[120:]) & (y[120:] <= high)) > 0.75
+    alone = regressor(held_out=0.0).fit(rows[:120], y[:120])
+    assert alone.losses_ == [] and alone.score(rows[120:], y[120:]) < 0.7
+
+
 def test_a_network_that_knows_more_counts() -> None:
     share = number_regressor.network_share
     draws = np.random.default_rng(1)
