@@ -27,7 +27,7 @@ _REST = regex(
     r"\b(?:remaining|rest|(?<!and )(?<!all )(?<!some )(?<!no )(?<!any )others?|remainder|balance|leaving|leaves"
     r"|which leaves)(?:,? [a-z'’-]+){0,4}[ ,:–—(]*$"
 )
-_TO = regex(r" ?(?:to|–|-) ?\d")
+_TO = regex(r" ?(?:to|–|-) ?$")
 """Behind the beginning of a range: `3.9 to 6.9 %`."""
 _SEVERAL = regex(
     r"more than one|multiple|several|both|overlap\w*|at least one|all that apply|not add|as many as|each could"
