@@ -167,4 +167,6 @@ def _type_name(hint: Any) -> str:
         return " | ".join(map(_type_name, typing.get_args(hint)))
     if typing.get_origin(hint) is typing.Literal:
         return " | ".join(map(repr, typing.get_args(hint)))
+    if typing.get_origin(hint) is tuple:
+        return "list"  # as users write it, in YAML and JSON
     return "None" if hint is types.NoneType else getattr(hint, "__name__", None) or str(hint).replace("typing.", "")

@@ -136,7 +136,7 @@ def table_files(source: str) -> list[str]:
     files = source.split(",")
     for file in files:
         if not Path(file).is_file():
-            raise SourceError(f"{file}: no such file of tables; give a file, a folder of data, or `generated`")
+            raise SourceError(f"{file}: no such file of tables; give a file or a folder of data")
     return files
 
 
