@@ -145,6 +145,7 @@ def test_sizes_of_histories_are_checked() -> None:
     for options, message in (
         ({"users": 0}, "users must be at least 1, got 0"),
         ({"rows": 100, "users": 10}, "rows must be at least 20 for each of 10 users, got 100"),
+        ({"seed": -1}, "seed must not be negative, got -1"),
         ({"fraud_rate": 0.5}, "fraud_rate must lie in 0 to 0.2, got 0.5"),
     ):
         with pytest.raises(ConfigError, match=message):

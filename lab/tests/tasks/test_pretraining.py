@@ -128,5 +128,5 @@ def test_bad_input(folder: Path) -> None:
         PretrainingTrial(source="x", model="y", losses="wrds")
     with pytest.raises(ConfigError, match="28 texts, of which 28 are held out: give more tables, or a smaller"):
         Pretraining(trial(folder, dev=28)).build()
-    with pytest.raises(ConfigError, match="leave_out is 'tables.jsonl', expected list"):
+    with pytest.raises(ConfigError, match=r"leave_out is 'tables\.jsonl', expected list"):
         PretrainingTrial.from_dict({"source": "x", "model": "y", "leave_out": "tables.jsonl"})

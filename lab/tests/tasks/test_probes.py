@@ -246,6 +246,7 @@ def test_bad_settings() -> None:
     for encoding, more, message in (
         ("num", {"setting": "integers-100"}, "unknown setting 'integers-100': did you mean 'integers-9"),
         ("num", {"steps": 0}, "steps must be at least 1, got 0"),
+        ("num", {"data_seed": -1}, "data_seed must not be negative, got -1"),
         ("log-forier", {}, "unknown encoding 'log-forier' of probes: did you mean 'log-fourier'"),
     ):
         with pytest.raises(NumerateError, match=message):

@@ -104,6 +104,12 @@ def test_bad_records_are_one_line_with_file_and_record(tmp_path: Path) -> None:
         (tmp_path / "bad.json").write_text(json.dumps(content), "utf-8")
         with pytest.raises(SourceError, match=said):
             read_contexts(tmp_path / "bad.json")
+    data = [context(), context(1)]
+    for name in ("answer", "answer_type"):  # nothing would be measured
+        del data[1]["questions"][2][name]
+    (tmp_path / "bad.json").write_text(json.dumps(data), "utf-8")
+    with pytest.raises(SourceError, match="context 2, question 'question-1-2': 'answer' is missing in 1 of 16"):
+        read_contexts(tmp_path / "bad.json")
     data = [context()]
     data[0]["paragraphs"][0]["order"] = 0  # it would be taken for a table cell
     (tmp_path / "bad.json").write_text(json.dumps(data), "utf-8")

@@ -229,6 +229,7 @@ def test_bad_settings_are_one_line() -> None:
         ({"placement": "addback", "embedder": None}, "placement and embedder go together"),
         ({"numbers": [], "head": {"kind": "log-sign"}}, "an embedder or a head needs fields in numbers"),
         ({"relations": 1}, "relations needs an embedder, and 0 or more, got 1"),
+        ({"data_seed": -1}, "data_seed must not be negative, got -1"),
         ({"ratio": 1.5}, "ratio must lie between 0 and 1, got 1.5"),
         ({"split": "card"}, "split is 'card', expected one of 'random', 'user'"),
     ):

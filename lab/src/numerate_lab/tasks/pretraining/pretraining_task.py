@@ -309,7 +309,8 @@ class _Trained:
         texts = [text for text in texts_of(tables, "train") or () if text.strip()]
         if len(texts) <= config.dev:
             raise ConfigError(
-                f"{config.source}: {len(texts)} texts, of which {config.dev} are held out: give more tables, or a smaller dev"
+                f"{config.source}: {len(texts)} texts, of which {config.dev} are held out: give more tables, or a "
+                "smaller dev"
             )
         order = np.random.default_rng(0).permutation(len(texts))
         held, learnt = order[: config.dev], order[config.dev :][: config.most_texts]

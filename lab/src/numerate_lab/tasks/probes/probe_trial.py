@@ -142,6 +142,8 @@ class ProbeTrial(TrialConfig):
         for name in ("width", "hidden", "examples", "dev", "test", "batch", "steps"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if self.data_seed < 0:
+            raise ConfigError(f"data_seed must not be negative, got {self.data_seed}")
         if not self.embedding_scale >= 0:
             raise ConfigError(f"embedding_scale must not be negative, got {self.embedding_scale}")
         if self.most_tables is not None and self.most_tables < 1:

@@ -100,7 +100,20 @@ def _read(path: str, size: int, changed: int) -> tuple[Context, ...]:
     if not any(context.questions for context in contexts):
         raise SourceError(f"{path}: none of its {len(contexts)} contexts has a question; give a file with questions")
     _check_uids(contexts, path)
+    _check_answers(contexts, path)
     return contexts
+
+
+def _check_answers(contexts: Iterable[Context], path: str) -> None:
+    """Refuses answers to some questions alone: a file is measured as a whole or, like the official test, not at all."""
+    every = [(number, one) for number, context in enumerate(contexts, 1) for one in context.questions]
+    missing = [(number, one.uid) for number, one in every if one.answers is None]
+    if missing and len(missing) < len(every):
+        number, uid = missing[0]
+        where = f"{path}: context {number}, question {uid!r}"
+        raise SourceError(
+            f"{where}: 'answer' is missing in {len(missing)} of {len(every)} questions; give it to all or to none"
+        )
 
 
 def _check_uids(contexts: Iterable[Context], path: str) -> None:

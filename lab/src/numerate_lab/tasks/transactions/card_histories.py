@@ -68,6 +68,8 @@ class CardHistoriesConfig(Config):
         for name in ("users", "merchants", "cities"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if self.seed < 0:
+            raise ConfigError(f"seed must not be negative, got {self.seed}")
         if self.rows < 20 * self.users:
             raise ConfigError(f"rows must be at least 20 for each of {self.users} users, got {self.rows}")
         if not 0 <= self.fraud_rate <= 0.2:

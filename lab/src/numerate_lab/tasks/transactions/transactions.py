@@ -136,6 +136,7 @@ class TransactionsTrial(TrialConfig):
         check_names(self)
         check_positive(self, "rows", "users", "window", "stride", "field_size", "layers", "heads", "field_heads")
         check_positive(self, "epochs", "batch", "head_epochs", "head_batch", "head_rate", "rate", "number_weight")
+        check_option(self.data_seed >= 0, self, "data_seed must not be negative", "data_seed")
         check_option(0 < self.ratio < 1, self, "ratio must lie between 0 and 1", "ratio")
         check_option(0 <= self.warmup < 1, self, "warmup must lie in [0, 1)", "warmup")
         check_option(self.embedding_scale >= 0, self, "embedding_scale must not be negative", "embedding_scale")
