@@ -204,6 +204,8 @@ def slips_of(written: str, value: float) -> Iterator[Slip]:
         [('exchanged', '1870'), ('factor', '178')]
         >>> [slip.text for slip in slips_of("-5.2", -5.2) if slip.name == "sign"]
         ['5.2']
+        >>> [slip.text for slip in slips_of("(53,780)", -53780.0) if slip.name == "factor"]
+        ['(537,800)', '(5,378)']
     """
     match = _DIGITS.search(written)
     if match is None or value == 0:
@@ -221,9 +223,18 @@ def slips_of(written: str, value: float) -> Iterator[Slip]:
         meant = unit * float(text)
         if name == "hundred" and ("%" in written or min(meant, abs(value)) <= 1):
             name = "percent"
-        yield Slip(name, f"{prefix}{text}{suffix}", sign * meant, _PRIORS[name])
+        yield Slip(name, f"{prefix}{_grouped(text, match[0])}{suffix}", sign * meant, _PRIORS[name])
     flipped = written.replace("-", "").replace("−", "").strip("()") if value < 0 else f"-{written}"
     yield Slip("sign", flipped, -value, _PRIORS["sign"])
+
+
+def _grouped(digits: str, like: str) -> str:
+    """Digits with the separators of thousands of another number: `5,378` like `53,780`."""
+    separator = next((mark for mark in like if mark in ",'\u00a0\u202f "), "")
+    whole, point, decimals = digits.partition(".")
+    if not separator or len(whole) < 4 or whole.startswith("0"):
+        return digits
+    return f"{int(whole):,}".replace(",", separator) + point + decimals
 
 
 def _with_point(written: str, value: float) -> str | None:
