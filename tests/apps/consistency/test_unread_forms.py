@@ -21,6 +21,22 @@ def found(text: str) -> list[tuple[str, str | None]]:
         ("The village lies 12 {} north of the border.", "km", "kg", None),
         ("We cycled 48 km on Saturday and 55 km on Sunday, {} km over the weekend.", "103", "113", "103 km"),
         ("Half of those asked said yes, 30 % said no and the remaining {} % did not know.", "20", "30", "20 %"),
+        ("Add a cup of milk ({} ml) and bring to the boil.", "250", "420", "240 ml"),
+        ("The flat has 80 rooms. So far 60 are painted, {} percent of them.", "75", "65", "75 percent"),
+        ("From 5.0 g of ore we obtained 1.2 g of copper, a yield of {} %.", "24", "42", "24 %"),
+        ("The theatre opened in 1891. It burned down in 1944, {} years later.", "53", "63", "53 years"),
+        ("My grandmother was born in 1918. When she married in 1941 she was {}.", "23", "33", "23"),
+        ("The bus leaves at 22:40; the film ends at 22:15, so there are {} minutes left.", "25", "35", "25 minutes"),
+        ("Normal values are from 3.5 to {} mmol/l.", "5.1", "1.5", None),
+        ("Police seized 14 {} of cocaine.", "kilograms", "kilometres", None),
+        ("The solution was stirred for 30 {} at room temperature.", "minutes", "metres", None),
+        ("It was a walk of only 4 {}, but steep.", "km", "kg", None),
+        (
+            "At 30 litres per person and day, the camp of 2,000 needs {} litres a day.",
+            "60,000",
+            "80,000",
+            "60,000 litres",
+        ),
         ("A third of them go by bus, 40 % by bicycle and the remaining {} % on foot.", "27", "37", "27 %"),
     ],
 )
@@ -28,6 +44,11 @@ def test_only_the_wrong_twin_is_found(text: str, right: str, wrong: str, meant: 
     assert found(text.format(right)) == []
     (only,) = found(text.format(wrong))
     assert only[1] == meant
+
+
+def test_what_a_price_is_for_may_be_less_than_all() -> None:
+    text = "Rental 5 days at $62.00, $310.00; 180 miles over the 500 included at $0.25, ${}. Total $425.00."
+    assert found(text.format("45.00")) == []
 
 
 def test_a_change_is_no_range() -> None:

@@ -28,7 +28,8 @@ _WRITTEN = regex(r"\d+(?:,\d{3})*(?:\.\d+)?")
 _NO_MEASURE = regex(r"\)? ?[*×÷]| (?:ago|later|earlier|from now)\b")
 """Behind a factor, and behind a time that says when: `how much she weighed 2 years ago`."""
 _ASKED = regex(
-    r"(?:\b(?:how (?:many|much|long|far|old|often|fast|tall|high|big|large|heavy)|what|which|when)\b[^?.]*(?:\.\d[^?.]*)*\?"
+    r"(?:\b(?:how (?:many|much|long|far|old|often|fast|tall|high|big|large|heavy)|what|which|when)\b"
+    r"[^?.]*(?:\.\d[^?.]*)*\?"
     r"|[.?!,] (?:find|calculate|compute|determine|work out)\b[^?!]*[.?])[\s\"”’)]*$"
 )
 """The last words of a task."""

@@ -24,6 +24,10 @@ _SPAN_CUE = regex(
     r"|in (?:use|office|service|operation"
     r"|power)) for|so [a-z ]{0,24}) (?:an? |the |a full |exactly |in )?$"
 )
+_SO_THERE = regex(
+    r"\b(?:so|which|that) (?:[a-z]+ )?(?:there (?:are|is|were|was)|leaves?|left|gives?|gave|ha(?:s|d|ve)) [a-z ]{0,12}$"
+)
+"""Before the time between two others, whichever is told first."""
 _SPAN_BEHIND = regex(
     r" (?:after (?:the|its|his|her|their|an?)|later|afterwards|apart|in all|in total|altogether|long)\b"
 )
@@ -67,6 +71,10 @@ def closed_span(sentence: Sentence) -> Iterator[tuple[Quantity, Quantity, Quanti
     is_age = is_age and len(sentence.quantities) == 3 and _ITSELF.fullmatch(sentence.between(a, d)) is not None
     if is_age and not d.hedge and _BEGUN.search(sentence.beside(a)[0]):
         yield a, b, d  # `Opened in 1932, the 55-year-old bridge was torn down in 1987`
+        return
+    if a.group == b.group == "clock" and 0 < a.value - b.value < 360 and _SO_THERE.search(before):
+        if not FLIGHT.search(sentence.skeleton) and not d.hedge:
+            yield b, a, d  # `the bus leaves at 22:40, and the concert ends at 22:15, so there are 25 minutes`
         return
     is_told = (_SPAN_CUE.search(before) or _SPAN_BEHIND.match(behind)) and not _NOT_SPAN.search(sentence.skeleton)
     if not is_told:

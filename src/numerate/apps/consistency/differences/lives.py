@@ -48,7 +48,8 @@ _DIED_WHEN = regex(
     r"(?=[.,;)]|$| (?:in|on|after|of|from|at|when|and|years)\b)"
 )
 _WAS_THEN = regex(
-    rf"\bin {slot('t', YEAR)},? (?:when (?:she|he) (?:was|turned)|at the age of|at age|aged"
+    rf"\bin {slot('t', YEAR)},? (?:(?:when )?(?:she|he) (?:was|turned)"
+    r"(?: (?:just|only|already|still|exactly))?|at the age of|at age|aged"
     r"|at the tender age of|then|at"
     rf"|by then|still only|only) {slot('d', COUNT + UNIT)}(?=[.,;)]|$| (?:she|he|and|years|when)\b)"
     rf"|(?:\bat the age of|\bat age|\baged|\bwas|\bturned|\bat) {slot('e', COUNT)}(?: years old)?"
@@ -61,6 +62,7 @@ _PRONOUN = regex(
     r"^[\"“(]?(?:He|She|His|Her|Born|In|On|At|After|By|When|Survived|Until|Having|They|Dr|Mr|Mrs|Ms|Sir|Prof)\b"
 )
 _NAME = regex(r"\b[A-ZÀ-Ý][\w’'-]+")
+_MY_OWN = regex(r"(?:my|our) (?:[a-z]+-)?[a-z]+(?:,? [a-z]+){0,2},? (?:was )?")
 _YEAR = 365.2425
 
 
@@ -197,11 +199,13 @@ def _of_another(words: str, at: int) -> bool:
     """Whether the clause before a place speaks of another person."""
     before = words[max(0, at - 110) : at]
     before = before[max(before.rfind(";"), before.rfind(". ")) + 1 :]
+    if _MY_OWN.fullmatch(before):
+        return False  # `My grandmother was born in 1918`: it is about her
     return RELATIVE.search(before) is not None or _OTHER.search(before) is not None
 
 
 def _is_pronoun(sentence: Sentence) -> bool:
-    return re.match(r"(?:He|She|In|At|By|On)\b", sentence.text) is not None
+    return re.match(r"(?:He|She|In|At|By|On|When)\b", sentence.text) is not None
 
 
 def _same_person(one: Sentence, other: Sentence) -> bool:

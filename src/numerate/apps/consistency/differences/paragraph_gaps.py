@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
 from numerate.apps.consistency.differences.paragraph_times import DAYS, clock_gaps, date_gaps, year_gaps
+from numerate.apps.consistency.differences.years_later import years_later
 from numerate.apps.consistency.sentences.paragraphs import NEEDED, is_explained
 from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.slips import rounded_slip_bits
@@ -107,6 +108,7 @@ def paragraph_gaps(paragraph: Paragraph) -> Iterator[Finding]:
             yield from _values(paragraph, d, near)
         if d.unit == "year" and tally.times > 1:
             yield from year_gaps(paragraph, d)
+            yield from years_later(paragraph, d)
         if d.unit in ("h", "min") and tally.times > 1:
             yield from clock_gaps(paragraph, d, _cue_bits(paragraph, d))
 

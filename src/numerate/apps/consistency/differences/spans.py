@@ -48,8 +48,8 @@ _LEAD = (
 )
 _TAIL = (
     r"(?=[.,;)]|$| (?:(?:later|afterwards|in all|in total|altogether|long|overall|in office|to [a-z]+|in power)\b"
-    r"|in which|during which|when|of (?!age|experience|his|her|their|its|the))| (?:[a-z]+ )?(?:reign|period|span|career|tenure|stretch"
-    r"|spell|run|term|war|journey)\b)"
+    r"|in which|during which|when|of (?!age|experience|his|her|their|its|the))"
+    r"| (?:[a-z]+ )?(?:reign|period|span|career|tenure|stretch|spell|run|term|war|journey)\b)"
 )
 _AFTER = regex(rf"(?P<far>{_GAP}{{0,30}}?)(?:,|;| \(| –| —| -)? ?{_LEAD}{_D}{_TAIL}")
 _BEFORE = regex(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
 from numerate.apps.consistency.percents.told_shares import told_fees, told_shares
+from numerate.apps.consistency.percents.whole_before import shares_of_wholes_before
 from numerate.apps.consistency.sentences.paragraphs import NEEDED, slip_bits
 from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.sentences.traits import stems
@@ -104,6 +105,7 @@ def paragraph_shares(paragraph: Paragraph) -> Iterator[Finding]:
         yield from _rests(paragraph, percents)
         yield from _counted(paragraph, percents)
         yield from told_fees(paragraph, percents)
+        yield from shares_of_wholes_before(paragraph, percents)
         if paragraph.tally.values > 2:
             yield from told_shares(paragraph, percents)
     if paragraph.tally.values > 2 and _may_have_fraction(paragraph) and _FRACTIONS.search(lower):

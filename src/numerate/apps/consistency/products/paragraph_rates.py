@@ -47,6 +47,11 @@ _SIZES = frozenset(("kilo", "square metre", "hectare", "square foot", "acre"))
 _PERSON = regex(
     r"(?:er|or|ist|ian|ant|ee|friend|couple|man|woman|child|boy|girl|colleague|sister|brother|cousin|student|partner)$"
 )
+_CROWD = regex(
+    r"\b(?:camp|village|town|city|crew|group|team|party|population|staff|class|household|family|community|battalion"
+    r"|regiment|workforce|congregation) of(?: (?:about|some|around|nearly|over))? $"
+)
+"""Before a number of persons without a noun: `the camp of 2,000`."""
 _TIMES = frozenset(("minute", "hour", "day", "week", "month"))
 _FLOW = regex(r"\b(?:fill|empt|drain|pump|tap|drip|infus)\w*")
 MOST_WEAK, LEAST_OF_SEVERAL = 6.6, 5.0
@@ -87,6 +92,8 @@ def paragraph_rates(paragraph: Paragraph) -> Iterator[Finding]:
                 if fit and count > 1:
                     triples.append((fit, n, count, a, whole))
         if not triples or any(_is_right(r.value, r, n, count, a, whole) for _, n, count, a, whole in triples):
+            continue
+        if r.group == "money" and _is_charged(r, near):
             continue
         best = None
         for fit, n, count, a, whole in triples:
@@ -172,6 +179,19 @@ def paragraph_rates(paragraph: Paragraph) -> Iterator[Finding]:
             )
 
 
+def _is_charged(r: Quantity, near: list[Quantity]) -> bool:
+    """Whether what stands behind a price is that of a count before it: `180 miles over the 500 free at $0.25, $45`."""
+    behind = [each for each in near if each.start > r.end and each.place == r.place and each.group == "money"][:1]
+    return any(
+        each.end <= r.start
+        and each.place == r.place
+        and each.value > 1
+        and abs(each.value * r.value - z.value) <= z.half
+        for z in behind
+        for each in near
+    )
+
+
 def _is_likely(is_together: bool, bits: float, count: int, ratio: float, is_beside: bool) -> bool:
     """Whether a slip of few digits may be one: in a paragraph with many numbers, some are alike by chance."""
     if is_together:
@@ -212,6 +232,8 @@ def _fit(paragraph: Paragraph, rate: Rate, n: Quantity) -> tuple[float, float]:
         return 5.0, n.value
     if rate.per and nouns[:1] == ["them"] and n.start > rate.quantity.end:
         return 4.0, n.value
+    if rate.per == "person" and _CROWD.search(paragraph.lead(n)):
+        return 5.0, n.value
     if rate.per == "person" and nouns and n.end <= rate.quantity.start and _PERSON.search(nouns[0]):
         return 4.0, n.value
     if not rate.per and nouns and n.end <= rate.quantity.start and rate.quantity.start - n.end < 60:

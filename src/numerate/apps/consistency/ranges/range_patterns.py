@@ -20,8 +20,8 @@ from numerate.apps.consistency.sentences.slots import (
 
 __all__ = [
     "AGED", "BC", "BETWEEN", "BETWEEN_YEARS", "CENTRE", "CENTRES", "CI", "CODE", "CUES", "DASHED", "DASHED_DAYS",
-    "DATES", "DAYS", "ENDED", "FROM_YEARS", "IN_UNITS", "LASTING", "LEAST", "LIMITS", "MEAN", "MOST", "NORMAL", "OF_MONEY",
-    "OTHER_END", "REVERSED", "SCALED", "SHARED", "SHORTENED", "TIME_OF_DAY", "TWO_THINGS", "YEARS",
+    "DATES", "DAYS", "ENDED", "FROM_YEARS", "IN_UNITS", "LASTING", "LEAST", "LIMITS", "MEAN", "MOST", "NORMAL",
+    "OF_MONEY", "OTHER_END", "REVERSED", "SCALED", "SHARED", "SHORTENED", "TIME_OF_DAY", "TWO_THINGS", "YEARS",
 ]  # fmt: skip
 
 _A, _B = slot("a", VALUE), slot("b", VALUE)
@@ -58,7 +58,7 @@ SHORTENED = regex(
 """Words of a sentence that tells of a change and of no range."""
 NORMAL = regex(
     r"(?<![-a-z])(?:normal|reference|range|limits?|interval|norm|target"
-    rf"|iqr)(?: [a-z]+)?[:,]? {slot('a', VALUE)} ?(?:–|—|-|to) ?{slot('b', VALUE)}(?=[),.;]|$| [a-z])"
+    rf"|iqr)(?: [a-z]+){{0,2}}[:,]?(?: from)? {slot('a', VALUE)} ?(?:–|—|-|to) ?{slot('b', VALUE)}(?=[),.;]|$| [a-z])"
 )
 BETWEEN_YEARS = regex(rf"\bbetween {slot('a', YEAR)} and {slot('b', YEAR)}(?=[ .,;)]|$)")
 _INTERVAL = rf"(?:ci|confidence interval)s?,?:?(?: of| was| is|\)|,|:|=)* ?[(\[]?{_A}{_DASH}{_B}"

@@ -120,7 +120,7 @@ def _statistics(document: Document, table: NumberTable, summaries: list[int]) ->
 
 
 def _is_weighted(table: NumberTable, rows: list[int], row: int, column: int) -> bool:
-    """Whether a mean is that of all units: kWh per person as all kWh by all persons, an average by a column of weights."""
+    """Whether a mean is that of all units: kWh per person that of all kWh and all persons."""
     said, step = float(table.values[row, column]), float(table.steps[row, column])
     parts = table.values[rows, column]
     others = [each for each in table.numeric if each != column and np.isfinite(table.values[rows, each]).all()]

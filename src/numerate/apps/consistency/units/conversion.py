@@ -12,6 +12,7 @@ from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.sentences.slots import ANY, MONEY, UNIT, one, slot
 from numerate.apps.consistency.sentences.traits import MEASURES, UNITS, VALUES, cues
 from numerate.apps.consistency.units.loose_conversions import (
+    article_conversions,
     clock_conversions,
     loose_conversions,
     told_conversions,
@@ -85,7 +86,7 @@ class Conversion(Rule):
     def wants(self, tally: Tally, text: str) -> bool:
         """Two quantities with units, or two amounts of money."""
         if tally.values < 2:
-            return tally.units > 0 and ":" in text
+            return tally.units > 0 and (":" in text or " (" in text)
         return (
             tally.units > 1
             or tally.money > 1
@@ -114,6 +115,8 @@ class Conversion(Rule):
             yield from bare_units(sentence)
         if ":" in sentence.text:
             yield from clock_conversions(sentence)
+        if "(" in sentence.text:
+            yield from article_conversions(sentence)
         if skeleton.count(UNIT) < 2:
             return
         yield from loose_conversions(sentence)

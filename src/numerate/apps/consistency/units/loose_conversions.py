@@ -14,6 +14,7 @@ from numerate.apps.consistency.sentences.paragraphs import NEEDED, slip_bits
 from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.sentences.traits import UNITS, stems
 from numerate.numerals.unit_factors import converted, dimension_name, system_of
+from numerate.reading import find
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from numerate.apps.consistency.sentences.sentences import Sentence
     from numerate.apps.findings import Finding
 
-__all__ = ["clock_conversions", "loose_conversions", "told_conversions", "words_and_figures"]
+__all__ = ["article_conversions", "clock_conversions", "loose_conversions", "told_conversions", "words_and_figures"]
 
 MOST_WORDS = 70
 MOST_LISTED = 4
@@ -78,6 +79,28 @@ def told_conversions(paragraph: Paragraph) -> Iterator[Finding]:
         is_next = one.group == other.group == "unit" and paragraph.place(other) - paragraph.place(one) == 1
         if is_next and _THAT.fullmatch(paragraph.upto(other)) and _are_two_systems(one, other):
             yield from _compared(one, other, " is ", 6.0)
+
+
+_ONE_OF = regex(
+    r"\b(?:a|an|per|each) (?P<unit>cup|pint|quart|gallon|pound|ounce|tablespoon|teaspoon|foot|inch|yard|mile|acre)"
+    r"(?: of [a-z]+(?: [a-z]+)?)? \($"
+)
+_MOST_OFF = 0.08
+"""A cup has 237, 240 or 250 ml."""
+
+
+def article_conversions(sentence: Sentence) -> Iterator[Finding]:
+    """One of a unit, told by an article, with another unit in brackets: `a cup of milk (240 ml)`."""
+    for other in sentence.quantities:
+        match = _ONE_OF.search(sentence.beside(other)[0]) if other.group == "unit" else None
+        if match is None or other.hedge or not sentence.beside(other)[1].startswith(")"):
+            continue
+        (one,) = find(f"1 {match['unit']}")
+        reals = converted(1.0, one.unit or "", other.unit or "")
+        if reals and all(abs(each - other.value) > other.half + _MOST_OFF * each for each in reals):
+            real = float(f"{reals[0]:.2g}")
+            message = f"A {match['unit']} is {written_like(other, real)}, not {other.text}."
+            yield finding_at("conversion", other, message, meant=real, probability=0.88)
 
 
 def _are_two_systems(one: Quantity, other: Quantity) -> bool:

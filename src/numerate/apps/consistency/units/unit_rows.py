@@ -167,9 +167,10 @@ ROWS = (
         "mass volume length area speed", "a temperature"),
     _row(" for ",
         r"\b(?:simmer|bak|boil|cook|rest|chill|fry|fri|roast|knead|steep|marinat|prov|soak|grill|steam"
-        r"|microwav|refrigerat|braise|whisk|beat)(?:e|ed|es|s|ing"
+        r"|microwav|refrigerat|braise|whisk|beat|stirr?|shak|incubat|centrifug|sonicat|ferment|marinad|mix|dri|defrost"
+        r"|infus|sterili[sz]|pasteuri[sz]|autoclav|anneal|sinter|vortex)(?:e|ed|es|s|ing"
         rf"|y)?(?: (?!for\b)[a-z]+){{0,7}}? for {HEDGE}{_Q}",
-        "mass volume area temperature speed energy pressure", "a duration"),
+        "mass volume area temperature speed energy pressure length", "a duration"),
     _row("away|from the",
         rf"\b(?:is|lies|are|was|situated|located|stands) {HEDGE}{_Q} (?:away|from the (?:station|coast"
         r"|centre|center|sea|border|town|village|airport|beach|city))",
@@ -187,6 +188,14 @@ ROWS = (
         rf"|\ue001[\ue100-\uf8ff]),)? {_Q}[ -](?:[a-z]+ )?(?:run|walk|hike|swim|jog|trek|stroll"
         r"|detour|drive|ride|journey|trip|flight|commute|climb|march|crossing)\b",
         "mass area temperature pressure volume data", "a distance"),
+    _row("run of|walk of|hike of|swim of|march of|drive of|ride of|journey of|trip of|detour of|flight of|climb of",
+        r"\b(?:an?|the|his|her|our|their|this|that|whole)(?: [a-z-]+){0,2} (?:run|walk|hike|swim|march|drive|ride"
+        rf"|journey|trip|detour|flight|climb|commute) of {HEDGE}{_Q}",
+        "mass area temperature pressure volume data energy power", "a distance"),
+    _row("cocaine|heroin|cannabis|marijuana|hashish|explosives|dynamite|tobacco",
+        rf"{_Q} of (?:(?!the |his |her |its )[a-z-]+ )?(?:cocaine|heroin|cannabis|marijuana|hashish|explosives|dynamite"
+        r"|tobacco)\b(?!-| (?:fields?|plants?|leaves))",
+        "temperature speed voltage frequency length time power pressure", "an amount of it"),
     _row("rea |rea:|space",
         rf"\b(?:floor|living|surface|usable|plot|land|roof|built-up|office|exhibition) (?:area|space)"
         rf"(?: of| is| was| measures|:|,)? {HEDGE}{_Q}",
