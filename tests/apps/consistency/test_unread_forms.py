@@ -35,7 +35,7 @@ def found(text: str) -> list[tuple[str, str | None]]:
             "At 30 litres per person and day, the camp of 2,000 needs {} litres a day.",
             "60,000",
             "80,000",
-            "60,000 litres",
+            "60,000 litres a day",
         ),
         ("A third of them go by bus, 40 % by bicycle and the remaining {} % on foot.", "27", "37", "27 %"),
     ],
