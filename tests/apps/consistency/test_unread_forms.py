@@ -37,6 +37,24 @@ def found(text: str) -> list[tuple[str, str | None]]:
             "80,000",
             "60,000 litres a day",
         ),
+        ("Sow half an inch ({} cm) deep.", "1.3", "3.1", "1.3 cm"),
+        ("He admitted 14 burglaries and 3 robberies. For these {} crimes he goes to prison.", "17", "19", "17"),
+        (
+            "Cakes brought 640 euros, drinks 380 and the raffle 275. We thus had {} euros.",
+            "1,295",
+            "1,395",
+            "1,295 euros",
+        ),
+        ("She had four sons and three daughters; five of her {} children survive her.", "seven", "eight", "seven"),
+        ("We planted 36 of the 48 trees, or {} of them.", "three quarters", "two thirds", None),
+        ("The painter, who was born in 1931 and died in 2014, lived to be {}.", "83", "73", "83"),
+        ("Bus 12 needs 38 minutes instead of 45, so passengers save {} minutes.", "seven", "nine", "seven minutes"),
+        ("The house was built in 1923 and is now, in 2023, {} years old.", "100", "110", "100 years"),
+        ("Adjustable from 70 to {} cm in height.", "120", "50", None),
+        ("We included 1,284 women. At baseline, the {} women were healthy.", "1,284", "1,248", "1,284"),
+        ("Infusion of 500 {} over four hours, then stop.", "ml", "km", None),
+        ("I ran 8, 12 and 10 km this week, {} km on average.", "10", "12", "10 km"),
+        ("With 24 goals in 8 matches they have an average of {} goals a match.", "3", "4", "32"),
         ("A third of them go by bus, 40 % by bicycle and the remaining {} % on foot.", "27", "37", "27 %"),
     ],
 )
@@ -49,6 +67,27 @@ def test_only_the_wrong_twin_is_found(text: str, right: str, wrong: str, meant: 
 def test_what_a_price_is_for_may_be_less_than_all() -> None:
     text = "Rental 5 days at $62.00, $310.00; 180 miles over the 500 included at $0.25, ${}. Total $425.00."
     assert found(text.format("45.00")) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "In a house, there are 16 cats. Two of them are white, and 25% of them are black.",
+        "She saved $13 in April and $28 in May. Then she spent $49 on a keyboard.",
+        "They stop for lunch and then continue the rest of the journey for 300 miles.",
+        "Jerry has 4 cases, each with 3 shelves that can hold 20 records each.",
+        "A chef has served 58 adults, 35 fewer children, and twice as many seniors as children.",
+        "He sold the house at a profit of 10%. A year later it was sold to another friend with a 10% loss.",
+        "Of the 200 biscuits that he baked, his wife took 30%, and his daughter took 40 from the remaining ones.",
+    ],
+)
+def test_numbers_of_other_things_are_not_compared(text: str) -> None:
+    assert found(text) == []
+
+
+def test_three_rows_have_no_ratio_of_their_own() -> None:
+    rows = [["Sales", "138", "130"], ["Returns", "8", "6"], ["Net", "130", "124"], ["Orders", "1003", "950"]]
+    assert cells(["Item", "Q1", "Plan Q1"], rows) == []
 
 
 def test_a_change_is_no_range() -> None:

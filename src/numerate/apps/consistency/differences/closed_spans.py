@@ -45,6 +45,8 @@ _BEGUN = regex(
 _ITSELF = regex(r",? ?(?:(?:and|it|the [a-z]+|which) )?(?:was|is|had been) $|, the $")
 """Between the year and the age: the age is that of what was begun, and of nobody who belongs to it."""
 _OLD = regex(r"[ -]old\b(?! (?:enough|by)\b)")
+_IS_NOW = regex(r",? (?:and |it |which )*(?:is|was|will be|turned|turns) (?:now|then|thus)?,? ?in ")
+_ADVERB = regex(r",? (?:now |exactly |just |therefore |thus )*")
 _STAY = regex(
     r"[,;]? (?:after|for|over|lasting|following|ending) (?:an?|the|his|her|their) (?:[a-z-]+ )?(?:stay|journey|period"
     r"|trip|term|stretch|voyage|crossing|reign|tenure|stint|absence|visit|siege|strike|stage|run|tour|exile"
@@ -75,6 +77,11 @@ def closed_span(sentence: Sentence) -> Iterator[tuple[Quantity, Quantity, Quanti
     if a.group == b.group == "clock" and 0 < a.value - b.value < 360 and _SO_THERE.search(before):
         if not FLIGHT.search(sentence.skeleton) and not d.hedge:
             yield b, a, d  # `the bus leaves at 22:40, and the concert ends at 22:15, so there are 25 minutes`
+        return
+    is_now = _OLD.match(behind) and d.unit == "year" and a.group == b.group == "year" and b.end <= d.start
+    if is_now and not d.hedge and _BEGUN.search(sentence.beside(a)[0]) and _IS_NOW.fullmatch(sentence.between(a, b)):
+        if _ADVERB.fullmatch(sentence.between(b, d)):
+            yield a, b, d  # `built in 1923 and is now, in 2023, 100 years old`
         return
     is_told = (_SPAN_CUE.search(before) or _SPAN_BEHIND.match(behind)) and not _NOT_SPAN.search(sentence.skeleton)
     if not is_told:

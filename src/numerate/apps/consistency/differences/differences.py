@@ -15,6 +15,7 @@ from numerate.apps.consistency.differences.difference_patterns import (
     LIVES,
     SCORES,
 )
+from numerate.apps.consistency.differences.instead_of import instead_of
 from numerate.apps.consistency.differences.lives import lives
 from numerate.apps.consistency.differences.margins import margins
 from numerate.apps.consistency.differences.paragraph_gaps import paragraph_gaps
@@ -102,6 +103,7 @@ class Differences(Rule):
                     yield from self._clock(sentence, match)
         found = list(change_findings(sentence, "difference")) or list(closed_difference(sentence))
         yield from found or closed_way(sentence)
+        yield from instead_of(sentence) if (not found and "instead of" in skeleton) or "rather than" in skeleton else ()
         if any(map(skeleton.__contains__, _MARGINS)):
             for pattern in SCORES:
                 for match in pattern.finditer(skeleton):

@@ -39,6 +39,7 @@ _AGED = regex(
     r"|\bat just|\bat only|\bat)"
     rf" {_AGE}(?=[.,;)]|$| (?:in|on|after|of|from|at|when|surrounded|and|years|last|this|following"
     r"|yesterday|while|due)\b)"
+    rf"|\b(?:lived to be|lived to the age of|lived to(?= \ue000)|reached the age of) {slot('f', COUNT + UNIT)}"
     rf"|{slot('e', COUNT + UNIT)}(?: years)?(?: old| of age)? (?:when|at the time of"
     rf"|on the day) (?:[a-z]+ ){{0,2}}?{_DEAD}"
 )
@@ -66,7 +67,7 @@ _MY_OWN = regex(r"(?:my|our) (?:[a-z]+-)?[a-z]+(?:,? [a-z]+){0,2},? (?:was )?")
 _YEAR = 365.2425
 
 
-_BEFORE_AGE = frozenset(["of", "age", "aged", "at", "just", "only", "was", "turned", "then", "already"])
+_BEFORE_AGE = frozenset(["of", "be", "to", "age", "aged", "at", "just", "only", "was", "turned", "then", "already"])
 _BEHIND_AGE = regex(r"[\s-]*(?:years?)?\s*(?:old|of age)?\s+(?:when|at the time of|on the day)\b", re.IGNORECASE)
 """What stands before or behind the age in all patterns of ages."""
 
@@ -115,7 +116,7 @@ def _lives_of(group: list[Sentence]) -> Iterator[_Life]:
         if _same_person(where, sentence):
             for pattern in (_AGED, _DIED_WHEN):
                 found = [match for match in pattern.finditer(words) if not _of_another(words, match.start())]
-                aged += [sentence.get(match, "d" if match["d"] else "e") for match in found]
+                aged += [sentence.get(match, _slot_of(match)) for match in found]
         for match in _WAS_THEN.finditer(words):
             when = sentence.get(match, "t" if match["t"] else "s")
             age = sentence.get(match, "d" if match["d"] else "e")
@@ -130,6 +131,11 @@ def _lives_of(group: list[Sentence]) -> Iterator[_Life]:
     died = [each for each in _deaths(group) if each.start != birth.start] if len(ages) == 1 else []
     if len({each.value for each in died}) == 1:
         yield _Life(birth, died[0], next(iter(ages.values())))
+
+
+def _slot_of(match: re.Match[str]) -> str:
+    """The slot of the age in a match."""
+    return next(name for name in "def" if name in match.re.groupindex and match[name])
 
 
 def _deaths(group: list[Sentence]) -> Iterator[Quantity]:

@@ -140,6 +140,8 @@ def closed_factor(sentence: Sentence) -> Iterator[Finding]:
         sentence.skeleton
     ):
         return
+    if _MORE_BEHIND.match(sentence.beside(b)[1]):
+        return  # `58 adults, 35 fewer children than adults, and twice as many seniors as children`
     ratio = max(a.value, b.value) / min(a.value, b.value)
     factor = max(factor, 1 / factor)
     blur = (a.blur / a.value + b.blur / b.value) * ratio
@@ -149,6 +151,7 @@ def closed_factor(sentence: Sentence) -> Iterator[Finding]:
     yield finding_at("percent", b, message, others=[a], probability=0.9)
 
 
+_MORE_BEHIND = regex(r"(?: [a-z]+)? (?:more|fewer|less|extra|additional)\b")
 _NOT_TIMES = regex(
     r"\b(?:since|again|doubles|single|both|bed\w*|room\w*|album|then|would|could|(?<!in )may|might|if|plan\w*"
     r"|aim\w*|target|expected|won|game|time)\b"

@@ -60,6 +60,9 @@ _LARGER_WHOLE = regex(r" of (?:the |all )?(?:national|world|global|country|state
 """A whole that the sentence does not count: `3,300 pairs, or 41 % of the national total`."""
 
 
+_AND_THEN = regex(r"\band (?:his|her|their|its|the|one|another) [a-z]")
+
+
 def loose_percent(sentence: Sentence) -> Iterator[Finding]:
     """One percentage and two values of one kind that it fits in no way."""
     values = sentence.values
@@ -107,6 +110,10 @@ def loose_percent(sentence: Sentence) -> Iterator[Finding]:
         "difference": low.value / max(high.value - low.value, 1e-9),
         "sum": low.value / (high.value + low.value),
     }
+    if p.end <= min(a.start, b.start) or a.end <= p.start < p.end <= b.start:
+        other = min((each for each in (a, b) if each.start >= p.end), key=lambda each: each.start)
+        if _AND_THEN.search(sentence.between(p, other)):
+            return  # `of the 200 cookies, his wife took 30 %, and his daughter took 40`
     compared = _COMPARED.match(behind)
     if compared is not None and a.start < p.start < b.start:
         # `$2.1 billion, 5 % up on $2.2 billion`: the last value is the base.

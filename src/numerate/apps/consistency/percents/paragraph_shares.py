@@ -81,6 +81,7 @@ _IN_ONE = regex(r"(?:in|at|for|on|within) (?!(?:total|all|fact|short|addition)\b
 _GROUP = regex(r"\b(?:most|many|some|several|half|majority|third|quarter|few|rest|others?|excluded?|excluding)\b")
 
 
+_RATE_BEHIND = regex(r" (?:loss|profit|discount|interest|tax|margin|gain|tip|commission|deposit|off|mark-?up)\b")
 _HALF_OF = regex(r"(?<!one )(?<!a )(?<!and )\b(?:one )?half (?:of )?(?:the|those|these|them|all|our|its|their)\b")
 _OF_THEM = regex(r" of (?:the|those|these|them|all|our|its|their)\b")
 
@@ -117,6 +118,8 @@ def _rests(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding]:
     for index, z in enumerate(percents):
         if index == 0 or z.hedge or not _REST.search(paragraph.lead(z)) or _TO.match(paragraph.tail(z)):
             continue
+        if _RATE_BEHIND.match(paragraph.tail(z)) or paragraph.lead(z).endswith(" at "):
+            continue  # `the rest is taxed at 20 %`, `to his other friend with a 10 % loss`
         here = paragraph.place(z)
         parts = [each for each in percents[:index] if paragraph.place(each) == here]
         worded = _worded(paragraph, z)

@@ -27,6 +27,8 @@ _APART = regex(
     r"\b(?:than|more|less|fewer|rose|fell|grew|up|down|compared|versus|vs|per|each|every|another|other|further|increase\w*"
     r"|decrease\w*|last year|previous\w*|interest|discount|tax|vat|growth|expect\w*|target|women|men)\b"
 )
+_NEXT_PART = regex(r"\b(?:and|but|while|whereas|others?|rest|remaining)\b")
+"""Before a share of other things: `two of them are white, and 25 % of them are black`."""
 _NEARLY = 0.35
 
 
@@ -46,7 +48,7 @@ def shares_of_wholes_before(paragraph: Paragraph, percents: list[Quantity]) -> I
             continue
         if not (_OF_THEM.match(paragraph.tail(p)) or _NAMED.search(paragraph.lead(p))):
             continue
-        if _APART.search(paragraph.between(whole, p)):
+        if _APART.search(paragraph.between(whole, p)) or _NEXT_PART.search(paragraph.between(part, p)):
             continue
         real = part.value / whole.value
         slack = p.slack + 0.004 + real * (part.blur / part.value + whole.blur / whole.value)

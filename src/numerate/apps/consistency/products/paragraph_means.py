@@ -41,6 +41,7 @@ _AMONG = regex(
 )
 _AGES = regex(r"\b(?:aged?|ages) (?:from |between )?\d+ ?(?:to|and|[-–]) ?\d+")
 _RIGHT_BEHIND = regex(r"^ on average\b")
+_CLOSED_BEHIND = regex(r"^ on average *(?:[.,;)]|$)")
 _SMALL = frozenset(["and", "the", "for", "after", "before", "with", "from", "then", "while", "this"])
 _BACK = regex(
     r"(?:that|this|so|thus|we|which|giv|the (?:mean|median|average)\b"
@@ -97,7 +98,7 @@ def _of_list(paragraph: Paragraph, z: Quantity, what: str) -> Iterator[Finding]:
             paragraph.lower,
         )
         bits = 5.0 + slip_bits(z, rounded) + (2.0 if len(run) > 3 else 0.0) + (2.0 if named else 0.0)
-        bits += 2.0 if what == "median" else 0.0
+        bits += 2.0 if what == "median" or _CLOSED_BEHIND.match(paragraph.tail(z)) else 0.0
         if paragraph.place(run[-1]) != paragraph.place(z):
             bits -= 2.0 if _BACK.match(paragraph.upto(z)) else 4.0
         near = [

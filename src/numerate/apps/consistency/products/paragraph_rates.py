@@ -34,7 +34,7 @@ _BESIDES = regex(
     r"|\d+|breakfast|lunch|dinner|meals?|insurance) "
 )
 """Words for what a total has besides the product, and for other speeds than the mean."""
-_APART = regex(r"\b(?:only|of which|of them|sold|breaks?|pauses?|instead)\b|\bwith(?: [a-z'’-]+){0,5}[ (]*$")
+_APART = regex(r"\b(?:only|of which|of them|sold|breaks?|pauses?|instead)\b|(?<=.)\bwith(?: [a-z'’-]+){0,5}[ (]*$")
 _BUNDLE = regex(r"(?: [a-z'’-]+){0,3}? (?:for|at|cost|costs|are)(?: just| only)? [$€£]?")
 """`three jars for 18`, where one is 6.50: several may be cheaper."""
 _TIGHT = regex(
@@ -43,6 +43,8 @@ _TIGHT = regex(
 )
 """Words right before a number that is computed from the ones before."""
 _BILL = regex(r"\b(?:paid|pays?|bill(?:ed)?|charged?|invoiced?|owes?|owed|cost me|cost us|earned|received)\b")
+_OF_ONE = regex(r"(?: [a-z'’-]+){0,2} (?:each|apiece)\b")
+"""Behind a number that is another rate."""
 _SIZES = frozenset(("kilo", "square metre", "hectare", "square foot", "acre"))
 _PERSON = regex(
     r"(?:er|or|ist|ian|ant|ee|friend|couple|man|woman|child|boy|girl|colleague|sister|brother|cousin|student|partner)$"
@@ -79,7 +81,7 @@ def paragraph_rates(paragraph: Paragraph) -> Iterator[Finding]:
             if a.value <= 0 or (a.value <= r.value and a.group != "unit"):
                 continue
             whole = _amount(paragraph, rate, a)
-            if whole is None:
+            if whole is None or _OF_ONE.match(paragraph.tail(a)):
                 continue
             for n in near:
                 if n is a or n.value <= 1 or n.group not in ("plain", "unit"):

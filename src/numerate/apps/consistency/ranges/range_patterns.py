@@ -49,7 +49,8 @@ FROM_YEARS = regex(
 SHARED = regex(rf"(?<!from )(?<!by )(?<!\(){slot('a', UNIT)} to {slot('b', UNIT)}(?! (?:from|by))")
 LASTING = regex(
     r"\b(?:last(?:s|ed|ing)?|tak(?:es?|ing)|took|var(?:y|ies|ied|ying)|costs?|costing|weigh(?:s|ed|ing)?|persist\w*"
-    rf"|measur\w+)(?: [a-z]+)? from {slot('a', UNIT + MONEY)} to {slot('b', UNIT + MONEY)}"
+    rf"|measur\w+|adjust\w*|available|selectable|settable)(?: [a-z]+)? from {slot('a', UNIT + MONEY)}"
+    rf" to {slot('b', UNIT + MONEY)}"
 )
 SHORTENED = regex(
     r"\b(?:cuts?|cutting|reduc\w+|shorten\w*|improv\w+|lower\w*|br(?:ing|ings|inging|ought)|sav(?:es?|ed|ing)|less"

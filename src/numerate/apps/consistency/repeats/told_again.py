@@ -143,7 +143,7 @@ def _bits(first: _Told, told: _Told) -> float:
     if (
         not slip
         or a.hedge
-        or _OTHER.search(first.before[-14:].replace("laid down", ""))
+        or _OTHER.search(first.before[-14:].replace("laid down", "").replace("e included", ""))
         or _OTHER.match(_UNIT_WORD.sub("", first.behind[:16]).lstrip(" -,"))
     ):
         return 0.0

@@ -176,10 +176,15 @@ _HARD = regex(
 """Words with which the last number is something else, however near it is to the product."""
 
 
+_OF_ONE = regex(r"(?: [a-z'’-]+){0,2} (?:each|apiece)\b")
+
+
 def closed_product(sentence: Sentence) -> Iterator[Finding]:
     """Three numbers, of which one is a product: `each of the 14 crates holds 12 jars, giving 168 jars`."""
     values = [each for each in sentence.quantities if each.group != "ordinal"]
     skeleton = sentence.skeleton
+    if len(values) == 3 and _OF_ONE.match(sentence.beside(values[-1])[1]):
+        return  # `4 cases, each with 3 shelves that hold 20 records each`
     if len(values) == 3 and _AT_PRICE.search(skeleton) and not _NOT_PRODUCT.search(skeleton) and not values[0].hedge:
         yield from _factors(values)
         return

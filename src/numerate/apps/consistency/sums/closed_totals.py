@@ -144,6 +144,10 @@ _NOT_PART = regex(
 )
 
 
+_AND_THEN = regex(r"\band (?:his|her|their|its|the|an?|one|another) [a-z]")
+_OR_SHARE = regex(r"(?:, or|, i\.e\.,?|, that is,?|, which is|, exactly|\() $|\($")
+
+
 def closed_part(sentence: Sentence) -> Iterator[Finding]:
     """A part, its whole and one percentage, wherever it stands: `with 78 votes out of 120, it passed with 75 %`."""
     values = sentence.values
@@ -166,11 +170,13 @@ def closed_part(sentence: Sentence) -> Iterator[Finding]:
             or _WHOLE_FIRST.search(sentence.beside(whole)[0]) is not None
             or _THEREOF.search(sentence.between(whole, part)) is not None
         )
+    if p.end <= part.start and _AND_THEN.search(sentence.between(p, part)):
+        return  # `of the 200 cookies, his wife took 30 %, and his daughter took 40`
     before, behind = sentence.beside(p)
     is_share = _SHARE_WORD.match(behind) or (behind.startswith(" of ") and _SHARE_BEFORE.search(before))
     if not is_part or not (_is_fraction(p) or is_share):
         return
-    if _is_fraction(p) and p.start > part.start:
+    if _is_fraction(p) and p.start > part.start and not (p.start > whole.start and _OR_SHARE.search(before)):
         return
     real = part.value / whole.value
     blur = (0.04 if _is_fraction(p) else 1.2 * p.half + 0.002) + real * (

@@ -15,6 +15,7 @@ from numerate.apps.consistency.sums.closed_totals import closed_opposites, close
 from numerate.apps.consistency.sums.exclusive_parts import are_proper, exclusive, is_one_noun
 from numerate.apps.consistency.sums.far_rests import far_rests, mixed_sums
 from numerate.apps.consistency.sums.listed_parts import listed_parts
+from numerate.apps.consistency.sums.lists_before import children_before, lists_before
 from numerate.apps.consistency.sums.paragraph_sums import paragraph_sums
 from numerate.apps.consistency.sums.parts import totals_of
 from numerate.apps.consistency.sums.stated_results import stated_results
@@ -152,6 +153,9 @@ class Sums(Rule):
     def paragraph(self, paragraph: Paragraph) -> Iterable[Finding]:
         """Compares totals and rests with the parts in other sentences."""
         yield from paragraph_sums(paragraph)
+        yield from lists_before(paragraph)
+        if "children" in paragraph.lower:
+            yield from children_before(paragraph)
         tally = paragraph.tally
         if (tally.units or tally.money) and tally.values > 2 and any(map(paragraph.lower.__contains__, _MIXED)):
             yield from mixed_sums(paragraph)

@@ -160,13 +160,17 @@ def candidates_of(table: NumberTable, columns: list[int]) -> Iterator[Candidate]
         ratio = known or constant_ratio(table, a, target)
         if ratio is not None:
             text = f"{name[target]} = {ratio:.6g} x {name[a]}"
-            cost = -6.0 if known else 4.0
+            cost = -6.0 if known else 4.0 if ratio == float(f"{ratio:.3g}") else UNROUND
             yield Candidate("ratio", target, (a,), text, scaled_by(a, ratio), cost, known is not None)
     for a, target in itertools.permutations(columns, 2):
         ratio = exact_ratio(table, a, target)
         if ratio is not None:
             text = f"{name[target]} = {ratio:g} x {name[a]}"
             yield Candidate("ratio", target, (a,), text, weighted(a, ratio, None), 4.0, only_slips=True)
+
+
+UNROUND = 12.0
+"""Cost of a ratio that nobody chose: three rows of a plan are all about 95 % of what came of it."""
 
 
 def is_span(one: str, other: str, *, ordered: bool = True) -> bool:

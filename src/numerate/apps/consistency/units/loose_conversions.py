@@ -82,7 +82,8 @@ def told_conversions(paragraph: Paragraph) -> Iterator[Finding]:
 
 
 _ONE_OF = regex(
-    r"\b(?:a|an|per|each) (?P<unit>cup|pint|quart|gallon|pound|ounce|tablespoon|teaspoon|foot|inch|yard|mile|acre)"
+    r"(?<!quarter of )(?<!third of )(?<!eighth of )(?<!quarters of )\b(?P<half>half )?(?:a|an|per|each)"
+    r" (?P<unit>cup|pint|quart|gallon|pound|ounce|tablespoon|teaspoon|foot|inch|yard|mile|acre)"
     r"(?: of [a-z]+(?: [a-z]+)?)? \($"
 )
 _MOST_OFF = 0.08
@@ -96,10 +97,10 @@ def article_conversions(sentence: Sentence) -> Iterator[Finding]:
         if match is None or other.hedge or not sentence.beside(other)[1].startswith(")"):
             continue
         (one,) = find(f"1 {match['unit']}")
-        reals = converted(1.0, one.unit or "", other.unit or "")
+        reals = converted(0.5 if match["half"] else 1.0, one.unit or "", other.unit or "")
         if reals and all(abs(each - other.value) > other.half + _MOST_OFF * each for each in reals):
             real = float(f"{reals[0]:.2g}")
-            message = f"A {match['unit']} is {written_like(other, real)}, not {other.text}."
+            message = f"{match[0].partition(' of ')[0].rstrip(' (')} is {written_like(other, real)}, not {other.text}."
             yield finding_at("conversion", other, message, meant=real, probability=0.88)
 
 

@@ -166,11 +166,15 @@ ROWS = (
         rf"|at) {HEDGE}{_Q}",
         "mass volume length area speed", "a temperature"),
     _row(" for ",
-        r"\b(?:simmer|bak|boil|cook|rest|chill|fry|fri|roast|knead|steep|marinat|prov|soak|grill|steam"
-        r"|microwav|refrigerat|braise|whisk|beat|stirr?|shak|incubat|centrifug|sonicat|ferment|marinad|mix|dri|defrost"
-        r"|infus|sterili[sz]|pasteuri[sz]|autoclav|anneal|sinter|vortex)(?:e|ed|es|s|ing"
+        r"\b(?:simmer|bak|boil|cook|rest(?! of)|chill|fry|fri|roast|knead|steep|marinat|prov|soak|grill|steam"
+        r"|microwav|refrigerat|braise|whisk|beat)(?:e|ed|es|s|ing"
         rf"|y)?(?: (?!for\b)[a-z]+){{0,7}}? for {HEDGE}{_Q}",
-        "mass volume area temperature speed energy pressure length", "a duration"),
+        "mass volume area temperature speed energy pressure", "a duration"),
+    _row(" for ",
+        r"\b(?:simmer|bak|boil|roast|knead|marinat|soak|grill|steam|microwav|refrigerat|stirr?|shak|incubat|centrifug"
+        r"|sonicat|ferment|defrost|sterili[sz]|pasteuri[sz]|autoclav|anneal|sinter|vortex)(?:e|ed|es|s|ing)?"
+        rf"(?: (?!for\b)[a-z]+){{0,5}}? for {HEDGE}{_Q}",
+        "length mass volume area temperature speed energy pressure", "a duration"),
     _row("away|from the",
         rf"\b(?:is|lies|are|was|situated|located|stands) {HEDGE}{_Q} (?:away|from the (?:station|coast"
         r"|centre|center|sea|border|town|village|airport|beach|city))",
@@ -235,6 +239,9 @@ ROWS = (
         rf"|has a capacity of) "
         rf"{HEDGE}{slot('r', UNIT)}",
         "temperature length mass area speed", "a current or a charge"),
+    _row("infusion|transfusion|injection|bolus|Infusion|Transfusion|Injection|Bolus",
+        rf"\b(?:infusion|transfusion|injection|bolus) of {HEDGE}{_Q}",
+        "length speed temperature area power pressure", "an amount of it"),
     _row("dose|Dose", rf"\b(?:dose|doses|dosage) of {HEDGE}{_Q}", "length speed temperature area power", "a dose"),
     _row("nflate",
         rf"\binflated? (?:[a-z]+ ){{0,3}}?to {HEDGE}{_Q}",
