@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from typer.testing import CliRunner
 
 from numerate.apps import check as checking
-from numerate.apps.documents import Document
 from numerate.apps.formats.streams import open_bytes
 from numerate.cli.app import app
 from numerate.errors import BadInput
 from numerate.files import read_yaml
+
+if TYPE_CHECKING:
+    from numerate.apps.documents import Document
 
 TEXT = "The lake is 28 km (27 mi) long.\n"
 

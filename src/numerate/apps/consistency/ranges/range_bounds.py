@@ -25,7 +25,8 @@ BOUND_WORDS = (
 )  # fmt: skip
 _IS = r"(?: (?:of|is|was|were|are|reached|at|=)|:| ?=)+ (?:only |just |about |a |an )?"
 _UNIT_INTERVAL = regex(
-    rf"(?:(?<!log-)(?<!log )\b(?:p-values?|probability|correlation(?: coefficient)?|auc|area under the curve)|\br²)(?: \([a-zρ]+\))?{_IS}"
+    r"(?:(?<!log-)(?<!log )\b(?:p-values?|probability|correlation(?: coefficient)?|auc|area under the curve)|\br²)"
+    rf"(?: \([a-zρ]+\))?{_IS}"
     rf"{slot('q', COUNT + PERCENT)}(?![a-z%/×]| ?(?:to|in|out of) )"
 )
 _WHOLE = regex(
