@@ -55,6 +55,9 @@ def found(text: str) -> list[tuple[str, str | None]]:
         ("Infusion of 500 {} over four hours, then stop.", "ml", "km", None),
         ("I ran 8, 12 and 10 km this week, {} km on average.", "10", "12", "10 km"),
         ("With 24 goals in 8 matches they have an average of {} goals a match.", "3", "4", "32"),
+        ("Admitted on 4 June, discharged on 11 June, she stayed for {} days.", "seven", "nine", "seven days"),
+        ("The deposit of 10 % on the price of 18,000 euros comes to {} euros.", "1,800", "8,100", "45 %"),
+        ("It is 20 m long, 10 m wide and 6 m high and has a volume of {} m³.", "1,200", "2,100", "1,200 m³"),
         ("A third of them go by bus, 40 % by bicycle and the remaining {} % on foot.", "27", "37", "27 %"),
     ],
 )
@@ -83,6 +86,12 @@ def test_what_a_price_is_for_may_be_less_than_all() -> None:
 )
 def test_numbers_of_other_things_are_not_compared(text: str) -> None:
     assert found(text) == []
+
+
+@pytest.mark.parametrize(("free", "wrong"), [("9", []), ("19", ["19"])])
+def test_what_is_free_is_what_is_not_taken(free: str, wrong: list[str]) -> None:
+    rows = [["A", "32", "28", "4"], ["B", "28", "25", "3"], ["C", "40", "31", free], ["D", "24", "24", "0"]]
+    assert cells(["Ward", "Beds", "Taken", "Free"], rows) == wrong
 
 
 def test_three_rows_have_no_ratio_of_their_own() -> None:

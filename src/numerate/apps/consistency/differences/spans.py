@@ -24,13 +24,13 @@ _A, _B, _D = slot("a", TIME), slot("b", TIME), slot("d", UNIT)
 _GAP = r"[^.;:()\ue000-\uf8ff]"
 _BEGIN = (
     r"(?:began|begun|begins|start(?:ed|s)?|open(?:ed|s)?|founded|found|joined|established|launched|built|appointed"
-    r"|elected|commenced|introduced|formed|created|enlisted|entered|arrived|inaugurated|incorporated|installed|released"
+    r"|elected|admitted|hospitalised|hospitalized|commenced|introduced|formed|created|enlisted|entered|arrived|inaugurated|incorporated|installed|released"
     r"|issued|planted|moved in|born|left)"
 )
 _END = (
     r"(?:ended|ends|end|finished|complet(?:ed|ion)|clos(?:ed|es|ing)|dissolved|demolished|concluded|abolished"
     r"|discontinued|retired|left|resigned|stepped down|expired|expires|ceased|returned|disbanded|replaced|died|lasted"
-    r"|continued|ran|stayed|served|finally|broken up|scrapped|sold|merged)"
+    r"|continued|discharged|released|ran|stayed|served|finally|broken up|scrapped|sold|merged)"
 )
 _PAIRS = [
     regex(

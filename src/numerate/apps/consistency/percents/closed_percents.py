@@ -13,6 +13,7 @@ from numerate.apps.consistency.base import finding_at, plain, written_like
 from numerate.apps.consistency.sentences.change_words import MOVED, OTHER_BASE, is_change
 from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.sentences.slots import AMOUNT, PERCENT, one, slot
+from numerate.apps.consistency.slips import is_slip
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,7 +77,11 @@ def closed_percent(sentence: Sentence) -> Iterator[Finding]:
                     return
             if a.start < b.start and 0.25 < abs(real) / share < 4 and 1 / 4.1 < b.value / a.value < 4.1:
                 near.append((a, b, real))
-            elif is_rate and a.value > b.value and 0.4 < b.value / a.value / share < 2.5:
+            elif (
+                is_rate
+                and a.value > b.value
+                and (0.4 < b.value / a.value / share < 2.5 or is_slip(b.value, a.value * share))
+            ):
                 near.append((a, b, b.value / a.value))
     if len(near) != 1:
         return

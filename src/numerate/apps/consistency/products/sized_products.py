@@ -25,6 +25,12 @@ _SIZE_CUE = regex(
 )
 
 
+_HAS_SIZE = regex(
+    r"(?:,? and|;) (?:(?:it|they) )?(?:thus |so |therefore )?(?:has|have|had) an? (?:total )?(?:volume|area|capacity"
+    r"|floor area|surface) of (?:exactly )?$"
+)
+
+
 def found(target: Quantity, expected: float, slack: float, text: str, others: list[Quantity]) -> Iterator[Finding]:
     """A finding if the target is not the expected value, but near enough to be meant as such."""
     if expected <= 0 or target.value <= 0 or target.hedge in ("over", "under"):
@@ -54,8 +60,9 @@ def sized(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
         or any(dimension_name(each.unit or "") != "length" for each in sides)
     ):
         return
-    if not _SIZE_CUE.search(match["gap"]) or re.search(
-        r"\b(?:with|lot|site|each|than|(?<!so it )(?<!so )has an?|while|and)\b", match["gap"]
+    gap = _HAS_SIZE.sub(" = ", match["gap"])
+    if not _SIZE_CUE.search(gap) or re.search(
+        r"\b(?:with|lot|site|each|than|(?<!so it )(?<!so )has an?|while|and)\b", gap
     ):
         return
     expected, blur = 1.0 / size.factors[0], 0.0

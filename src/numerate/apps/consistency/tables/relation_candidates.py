@@ -75,15 +75,17 @@ _HOURS = regex(r"\b(?:hours|hrs?|h)\b", re.IGNORECASE)
 _GROWTH = regex(r"\b(?:growth|change|increase|yoy|gain|delta)\b|[+±Δ]", re.IGNORECASE)
 _RUNNING = regex(r"\b(?:cumulative|running|accumulated|balance)\b", re.IGNORECASE)
 _LEFT = regex(
-    r"\b(?:profit|net|surplus|balance|margin|result|gain|gewinn|überschuss|saldo|ergebnis|solde|bénéfice|marge)\b",
+    r"\b(?:free|vacant|available|unsold|unused|left|remaining|profit|net|surplus|balance|margin|result|gain|gewinn|überschuss|saldo|ergebnis|solde|bénéfice|marge)\b",
     re.IGNORECASE,
 )
 _TAKEN = regex(
-    r"\b(?:costs?|expenses|expenditures?|spending|outgoings|kosten|ausgaben|aufwand|dépenses|coûts?|gastos)\b",
+    r"\b(?:taken|occupied|booked|sold|used|spent|costs?|expenses|expenditures?|spending|outgoings|kosten|ausgaben|aufwand|dépenses|coûts?|gastos)\b",
     re.IGNORECASE,
 )
 _GIVEN = regex(
-    r"\b(?:income|revenues?|sales|receipts|turnover|umsatz|erlöse?|einnahmen|recettes|ventes|ingresos)\b", re.IGNORECASE
+    r"\b(?:beds|seats|rooms|places|capacity|stock|budget|tickets|income|revenues?|sales|receipts|turnover|umsatz|erlöse?"
+    r"|einnahmen|recettes|ventes|ingresos)\b",
+    re.IGNORECASE,
 )
 _TOTAL = regex(r"\b(?:total|so far|to date|sum|overall|ytd)\b", re.IGNORECASE)
 _IN = regex(
