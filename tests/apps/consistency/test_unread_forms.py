@@ -78,6 +78,8 @@ def test_what_a_price_is_for_may_be_less_than_all() -> None:
         "In a house, there are 16 cats. Two of them are white, and 25% of them are black.",
         "She saved $13 in April and $28 in May. Then she spent $49 on a keyboard.",
         "They stop for lunch and then continue the rest of the journey for 300 miles.",
+        "He wrote Uncle Vanya and two last plays, Three Sisters and another. These four works are often played.",
+        "The duchy consisted of about 1,100 km2 south of the river.",
         "Jerry has 4 cases, each with 3 shelves that can hold 20 records each.",
         "A chef has served 58 adults, 35 fewer children, and twice as many seniors as children.",
         "He sold the house at a profit of 10%. A year later it was sold to another friend with a 10% loss.",

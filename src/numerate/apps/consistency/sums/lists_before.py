@@ -20,12 +20,14 @@ if TYPE_CHECKING:
 __all__ = ["children_before", "lists_before"]
 
 MOST_PARTS = 5
+LEAST = 10
+"""Smaller numbers are the sum of others by chance: `Three Sisters ... These four works`."""
 _GOT = (
     r"(?:had|have|has|were|are|got|made|raised|took|earned|collected|spent|rode|walked|sold|counted|covered|found)"
     r"(?: a total of| all)? ?[$€£]?$"
 )
 _BACK = regex(
-    r"\b(?:these|those|all(?: of)?(?: the| these| those)?)(?: [a-z-]+)? $"
+    r"\b(?:all (?:of )?)?(?:these|those)(?: [a-z-]+)? $"
     rf"|\b(?:thus|so|therefore|altogether) (?:[a-z]+ )?{_GOT}"
     r"|\bhaving [a-z]+(?: all)?(?: these| those| the)? ?$"
 )
@@ -45,7 +47,7 @@ def lists_before(paragraph: Paragraph) -> Iterator[Finding]:
         here = paragraph.place(z)
         back = [each for each in values if paragraph.place(each) == here - 1]
         first = next(each for each in values if paragraph.place(each) == here)
-        if first is not z or z.hedge or not 2 <= len(back) <= MOST_PARTS or not _are_alike(back, z):
+        if first is not z or z.hedge or z.value < LEAST or not 2 <= len(back) <= MOST_PARTS or not _are_alike(back, z):
             continue
         if not _BACK.search(paragraph.lead(z)) or _ELSE.search(paragraph.upto(z)):
             continue

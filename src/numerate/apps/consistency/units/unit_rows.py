@@ -180,7 +180,7 @@ ROWS = (
         r"|centre|center|sea|border|town|village|airport|beach|city))",
         "mass area volume temperature pressure energy power", "a distance"),
     _row("north|south|east|west|upstream|downstream|inland|offshore|from here|down the road",
-        rf"\b(?:is|lies|are|was|were|situated|located|stands|live[sd]?|some|just|only|about|village|town) {HEDGE}{_Q}"
+        rf"\b(?:is|lies|are|was|were|situated|located|stands|live[sd]?|village|town) {HEDGE}{_Q}"
         r" (?:due )?(?:(?:north|south)?[ -]?(?:east|west|north|south)(?:ern|wards?)? of|upstream|downstream|inland"
         r"|offshore|from here|down the road)\b",
         "mass area volume temperature pressure energy power", "a distance"),
