@@ -122,6 +122,10 @@ def test_saved_and_loaded(fitted: NumberRegressor, tmp_path: Path) -> None:
         (TEXTS[:3], [1.0, 2.0], "3 texts and 2 numbers"),
         (TEXTS[:2], [1.0, float("nan")], "NaN or infinity at 1"),
         (TEXTS[:2], ["a", "b"], "y must be numbers"),
+        (TEXTS[:2], [1j, 2j], "y must be numbers, got complex128"),
+        (TEXTS[:2], np.array(["2020-01-01", "2020-01-02"], dtype="datetime64[D]"), "y must be numbers, got datetime64"),
+        (TEXTS[:2], [10**400, 1], r"y must be numbers \(too large for a float\), got '\[1000"),
+        (["a \ud800", "b"], [1.0, 2.0], r"text 0 has half of a character \(a lone surrogate\), '\\ud800'"),
         (TEXTS[:1], [1.0], "at least 2 texts"),
         (TEXTS[:2], [[1.0, 2.0], [3.0, 4.0]], "one number for each text"),
         (TEXTS[:2], None, "y to be passed"),
@@ -138,13 +142,51 @@ def test_bad_parameters_are_refused() -> None:
         ({"epochs": 0}, "epochs must be at least 1"),
         ({"batch_size": 0}, "batch_size must be at least 1, got 0"),
         ({"held_out": 1.0}, "held_out must be"),
+        ({"held_out": None}, "held_out must be at least 0 and below 1, got None"),
+        ({"batch_size": "a"}, "batch_size must be a whole number, got 'a'"),
+        ({"epochs": 1.5}, "epochs must be a whole number or None, got 1.5"),
+        ({"learning_rate": -1}, "learning_rate must be a finite number of at least 0, got -1"),
+        ({"seed": "a"}, "seed must be a whole number, got 'a'"),
+        ({"device": "gpu"}, "device must be one of torch, such as 'cpu' or 'cuda:0', got 'gpu'"),
+        ({"max_length": 3}, "max_length must leave room for the question behind a text, at least 4, got 3"),
     ):
         with pytest.raises(ValueError, match=message):
             regressor(**options).fit(TEXTS[:3], WIDTHS[:3])
+    for parts, message in (
+        ((3, None), "model must be a Hugging Face model"),
+        ((new_backbone("bert"), 3), "tokenizer must"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            NumberRegressor(*parts).fit(TEXTS[:3], WIDTHS[:3])
     with pytest.raises(ValueError, match="did you mean 'epochs'"):
         regressor().set_params(epoch=3)
     with pytest.raises(TypeError, match="encoder or a decoder"):
         regressor("t5").fit(TEXTS[:3], WIDTHS[:3])
+
+
+def test_bad_arguments_of_predict_and_score(fitted: NumberRegressor) -> None:
+    few, y = TEXTS[:3], 2.0 * WIDTHS[:3]
+    for wrong, message in (
+        (lambda: fitted.predict_quantiles(few, 0.5), "quantiles must be a list of numbers"),
+        (lambda: fitted.predict_interval(few, "0.9"), "level must lie between 0 and 1, got '0.9'"),
+        (lambda: fitted.score(few, y, [1.0, 2.0]), "one weight for each of the 3 texts"),
+        (lambda: fitted.score(few, y, [0.0, 0.0, 0.0]), "sample_weight must be finite, not negative, and not all 0"),
+        (lambda: fitted.score(few, y, ["a", "b", "c"]), "sample_weight must be numbers"),
+        (lambda: fitted.predict({"text": few}), "one dict is no table"),
+    ):
+        with pytest.raises(NumerateError, match=message) as caught:
+            wrong()
+        assert "\n" not in str(caught.value)
+
+
+def test_parameters_of_a_search_are_saved(tmp_path: Path) -> None:
+    """A search of parameters sets numbers of NumPy, and a user may name a folder by its path."""
+    folder: Any = tmp_path / "base"
+    saved_model(folder)
+    made = NumberRegressor(folder, epochs=np.int64(2), batch_size=30, held_out=np.float32(0.0))  # type: ignore[arg-type]
+    made.fit(TEXTS[:10], WIDTHS[:10]).save(tmp_path / "out")
+    again = NumberRegressor.load(tmp_path / "out")
+    assert again.epochs == 2 and type(again.epochs) is int and again.held_out == 0
 
 
 @pytest.mark.filterwarnings("ignore:mkldnn_matmul failed")
@@ -179,7 +221,6 @@ NOT_APPLIED = {
     "check_estimator_sparse_tag": "texts are no sparse matrix",
     "check_estimator_sparse_array": "texts are no sparse matrix",
     "check_estimator_sparse_matrix": "texts are no sparse matrix",
-    "check_estimators_pickle": "a network is saved by `save`, without pickle",
     "check_supervised_y_2d": "a column of targets is taken as it is, without a warning",
     "check_regressors_train": "it wants a score of 0.5, which a tiny network does not reach in one pass",
 }

@@ -129,6 +129,35 @@ def test_texts_and_rows_are_not_confused(fitted: NumberRegressor) -> None:
         regressor().fit(TEXTS, np.arange(12.0)).predict(ROWS[:2])
 
 
+@pytest.mark.parametrize("size", [1e-300, 1e300])
+def test_targets_of_any_size_have_a_trend(size: float) -> None:
+    """Squares of such targets are 0 or infinite in float64."""
+    rows, y = ROWS[:50], Y[:50] - 100
+    usual, made = regressor().fit(rows, y), regressor().fit(rows, y * size)
+    assert made.trend_ is not None
+    np.testing.assert_allclose(made.predict(rows) / size, usual.predict(rows), rtol=1e-6)
+    assert made.score(rows, y * size) == pytest.approx(usual.score(rows, y), rel=1e-6)
+
+
+def test_rows_of_categories_only() -> None:
+    """Expected values: the means of the groups."""
+    kinds = ["Kiel", "Bonn", "Ulm"] * 20
+    y = np.array([{"Kiel": 7.0, "Bonn": 1.0, "Ulm": 4.0}[kind] for kind in kinds])
+    y += 0.1 * np.random.default_rng(4).normal(size=60)
+    made = regressor(held_out=0.0).fit([{"town": kind, "odd": kind == "Ulm"} for kind in kinds], y)
+    means = [y[[kind == each for kind in kinds]].mean() for each in ("Kiel", "Bonn", "Ulm")]
+    found = made.predict([{"town": each, "odd": each == "Ulm"} for each in ("Kiel", "Bonn", "Ulm")])
+    np.testing.assert_allclose(found, means, atol=0.05)
+
+
+def test_rows_without_a_known_column_are_refused(fitted: NumberRegressor) -> None:
+    for rows in ([{"A": 1.0, "B": 2.0, "kind2": "odd"}], np.zeros((2, 3))):
+        with pytest.raises(NumerateError, match="no column of the rows was there in the training: got '") as caught:
+            fitted.predict(rows)
+        assert "known are 'a', 'b', 'kind'" in str(caught.value)
+    assert fitted.predict([{}, {"new": 1, "a": None}]).shape == (2,), "missing values are not unknown columns"
+
+
 def test_folders_of_earlier_versions_are_read(fitted: NumberRegressor, tmp_path: Path) -> None:
     made = regressor().fit(TEXTS, np.arange(12.0))
     made.save(tmp_path)

@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from numerate.config import ConfigError
+from numerate.errors import BadInput
 from numerate.processing.number_table import ASKED, GIVEN, PADDING, given_value
 from numerate.processing.processor import NumberBatch, NumberProcessor
 from numerate.processing.rewriter import mark
@@ -442,3 +443,11 @@ def test_the_benchmark_runs(tmp_path: Path) -> None:
     rows = json.loads(path.read_text("utf-8"))["figures"]
     assert [row["bar"] for row in rows] == [None, 0.7, 0.7] * 2 + [2.0, 1.3] * 2
     assert all(row["ours"] in done.stdout for row in rows)
+
+
+def test_half_a_character_is_named() -> None:
+    """The tokenizer's own error says only that its input must be a text."""
+    made = processor("wordpiece", "keep")
+    for texts, words in ((["fine", "5 \ud800 km"], False), ([["fine"], ["5", "\ud800"]], True)):
+        with pytest.raises(BadInput, match=r"text 1 has half of a character \(a lone surrogate\), '\\ud800'"):
+            made(texts, is_split_into_words=words)

@@ -29,6 +29,11 @@ def test_numbers(value: Any, number: float) -> None:
     assert read_cell(value)[:2] == ("number", number)
 
 
+def test_half_a_character_is_replaced() -> None:
+    """JSON can escape lone surrogates, and no tokenizer accepts them."""
+    assert read_cell("a\ud800b").text == "a\ufffdb" and read_cell("Zoë").text == "Zoë"
+
+
 @pytest.mark.parametrize(
     "value",
     [None, "", "  ", "NA", "n/a", "NaN", "null", "None", "NaT", math.nan, np.float64("nan"), np.datetime64("NaT", "s")],

@@ -172,7 +172,7 @@ def test_error_messages(model: RecordModel, tmp_path: Path) -> None:
         model.predict(ROWS[:1], "list[99999999]")
     with pytest.raises(FieldError, match="a record has at most 1024 tokens, got "):
         model.predict([{"list": [1.5] * 2000}], "x")
-    with pytest.raises(FieldError, match="count must be positive, got 0"):
+    with pytest.raises(FieldError, match="count must be a positive whole number, got 0"):
         model.sample(ROWS[:1], "x", 0)
     with pytest.raises(FieldError, match="at least 10 records are needed, got 3"):
         RecordModel.fit(ROWS[:3], scale="tiny")
@@ -185,3 +185,21 @@ def test_error_messages(model: RecordModel, tmp_path: Path) -> None:
     (tmp_path / "records.json").write_text('{"kind": "record-model", "schem": {}}')
     with pytest.raises(ArtefactError, match="unknown key 'schem'"):
         RecordModel.load(tmp_path)
+
+
+def test_wrong_types_are_one_clear_line(model: RecordModel) -> None:
+    for wrong, message in (
+        (lambda: model.predict(ROWS[:1], 3), "give one field to predict, got 3"),  # type: ignore[arg-type]
+        (lambda: model.predict(ROWS[:1], ["x"]), r"give one field to predict, got \['x'\]"),  # type: ignore[arg-type]
+        (lambda: model.sample(ROWS[:1], "x", 2.5), "count must be a positive whole number, got 2.5"),  # type: ignore[arg-type]
+        (lambda: model.sample(ROWS[:1], "x", 2, seed=-1), "seed must be a whole number from 0, got -1"),
+    ):
+        with pytest.raises(FieldError, match=message):
+            wrong()
+    assert model.predict([{"site": "a\ud800"}], "x").shape == (1, 3), "half of a character"
+
+
+def test_one_field_to_leave_out_and_one_change_need_no_list() -> None:
+    rows = [{"id": i, "xy": i % 7, "z": i} for i in range(30)]
+    made = RecordModel.fit(rows, scale="tiny", changes="training.max_steps=1", leave_out="xy")
+    assert made.schema.numbers() == ["id", "z"]

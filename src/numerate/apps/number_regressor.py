@@ -6,6 +6,7 @@ import dataclasses
 import inspect
 import math
 from dataclasses import dataclass
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -13,6 +14,15 @@ import numpy as np
 import torch
 
 from numerate.apps import regression_network as network
+from numerate.apps.regression_input import (
+    check_lengths,
+    check_parameters,
+    device_of,
+    plain_value,
+    probabilities,
+    targets_of,
+    weights_of,
+)  # fmt: skip
 from numerate.apps.regression_network import TargetScale
 from numerate.apps.regression_rows import row_text, table_rows
 from numerate.apps.row_trend import Trend, fit_trend, network_share
@@ -31,6 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = ["REGRESSOR_FILE", "NumberRegressor", "RegressorConfig"]
 
+ROWS_HELP = "rows are a list of dicts, a DataFrame or a matrix (NumPy)"
 REGRESSOR_FILE = "regressor.json"
 """File of a saved regressor, beside those of every saved model."""
 _FEWEST_STEPS, _MOST_EPOCHS, _LEAST_EPOCHS = 300, 30, 3
@@ -190,13 +201,14 @@ class NumberRegressor:
         Raises:
             BadInput: The texts are no strings or rows, the numbers are not finite, or there are fewer than two.
         """
-        rows, targets = self._rows(texts), _targets(y)
+        rows, targets = self._rows(texts), targets_of(y)
+        self._check_table(texts)
         found = self._texts(texts) if rows is None else [row_text(row) for row in rows]
-        _check_lengths(found, targets)
+        check_lengths(found, targets)
         columns = _width(texts, rows)
         if len(found) < 2:
             raise BadInput(f"at least 2 texts are needed, got n_samples={len(found)}")
-        self._check_parameters()
+        check_parameters(self.get_params())
         fitted = None if rows is None else fit_trend(rows, targets)
         if fitted is not None:
             targets = fitted[1]  # what the trend leaves
@@ -232,15 +244,13 @@ class NumberRegressor:
 
     def predict_interval(self, texts: Any, level: float = 0.9) -> np.ndarray:
         """The ends of the central intervals that contain the number with probability `level`: (N, 2) float64."""
-        if not 0 < level < 1:
-            raise BadInput(f"level must lie between 0 and 1, got {level}")
+        if not isinstance(level, Real) or not 0 < level < 1:
+            raise BadInput(f"level must lie between 0 and 1, got {level!r}")
         return self.predict_quantiles(texts, ((1 - level) / 2, (1 + level) / 2))
 
     def predict_quantiles(self, texts: Any, quantiles: Sequence[float]) -> np.ndarray:
         """Calibrated quantiles of each text's number: (N, Q) float64."""
-        model, levels = self._fitted(), [float(p) for p in quantiles]
-        if not levels or not all(0 < p < 1 for p in levels):
-            raise BadInput(f"quantiles must lie between 0 and 1, got {tuple(quantiles)}")
+        model, levels = self._fitted(), probabilities(quantiles)
         rows = self._rows(texts)
         self._check_kind(texts, rows)
         found = self._texts(texts) if rows is None else [row_text(row) for row in rows]
@@ -253,9 +263,11 @@ class NumberRegressor:
 
     def score(self, texts: Any, y: Any, sample_weight: Sequence[float] | None = None) -> float:
         """R², the share of the variance of `y` that `predict` explains: 1 is perfect, 0 is the mean of `y`."""
-        truth, guess = _targets(y), self.predict(texts)
-        _check_lengths(guess, truth)
-        weight = np.ones(len(truth)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        truth, guess = targets_of(y), self.predict(texts)
+        check_lengths(guess, truth)
+        weight = weights_of(sample_weight, len(truth))
+        size = max(np.abs(truth).max(initial=0), np.abs(guess).max(initial=0)) or 1.0
+        truth, guess = truth / size, guess / size  # squares of 1e300 overflow
         total = (weight * (truth - np.average(truth, weights=weight)) ** 2).sum()
         wrong = (weight * (truth - guess) ** 2).sum()
         return float(1 - wrong / total) if total > 0 else float(wrong == 0)
@@ -266,8 +278,9 @@ class NumberRegressor:
         """Writes network, backbone and tokenizer (safetensors and JSON) and `regressor.json` into a folder."""
         model, inside = self._fitted(), Path(folder) / BASE_FOLDER
         model.save_pretrained(folder, backbone=True)
+        given = {name: plain_value(value) for name, value in self.get_params().items()}
         # Objects are not saved: a regressor that is fitted again starts from the saved backbone.
-        params = {name: value for name, value in self.get_params().items() if _is_plain(value)}
+        params = {name: value for name, value in given.items() if _is_plain(value)}
         params.setdefault("model", str(inside.resolve()))
         config = RegressorConfig(
             parameters=params, scale=self.scale_, calibration=self.calibration_, columns=self.columns_,
@@ -302,13 +315,22 @@ class NumberRegressor:
         """The rows of a table; None for texts."""
         return table_rows(data)
 
+    @staticmethod
+    def _check_table(data: Any) -> None:
+        if isinstance(data, dict):
+            raise BadInput(f"one dict is no table: {ROWS_HELP}, got {str(data)[:40]!r}")
+
     def _check_kind(self, data: Any, rows: list[dict[str, Any]] | None) -> None:
         """Whether data to predict are texts or rows, as those of the training were."""
+        self._check_table(data)
         if (rows is None) == bool(self.columns_) and (not hasattr(data, "__len__") or len(data)):
             was, now = ("texts", "rows") if rows is not None else ("rows", "texts")
             raise BadInput(f"fitted on {was}, got {now}: {str(data)[:40]!r}")
         if rows and isinstance(data, np.ndarray) and data.shape[1] != self.columns_:
             raise BadInput(f"X has {data.shape[1]} columns, but the training rows had {self.columns_}")
+        if self.trend_ is not None and rows and any(rows) and not self.trend_.knows(rows):
+            known, given = (", ".join(map(repr, list(keys)[:5])) for keys in (self.trend_.schema.fields, rows[0]))
+            raise BadInput(f"no column of the rows was there in the training: got {given}; known are {known}")
 
     def _texts(self, texts: Any) -> list[str]:
         """The texts as a list of strings; a matrix or a frame of one column is one, too."""
@@ -321,20 +343,13 @@ class NumberRegressor:
         found = list(texts)
         for at, text in enumerate(found):
             if not isinstance(text, str):
-                raise BadInput(f"texts must be strings, got {type(text).__name__} at {at}: {str(text)[:40]!r}")
+                raise BadInput(
+                    f"texts must be strings, got {type(text).__name__} at {at}: {str(text)[:40]!r}; {ROWS_HELP}"
+                )
         return [str(text) for text in found]
 
-    def _check_parameters(self) -> None:
-        for name in ("components", "batch_size", "max_length"):
-            if getattr(self, name) < 1:
-                raise BadInput(f"{name} must be at least 1, got {getattr(self, name)}")
-        if self.epochs is not None and self.epochs < 1:
-            raise BadInput(f"epochs must be at least 1 or None, got {self.epochs}")
-        if not 0 <= self.held_out < 1:
-            raise BadInput(f"held_out must be at least 0 and below 1, got {self.held_out}")
-
     def _device(self) -> torch.device:
-        return torch.device(self.device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        return device_of(self.device)
 
     def _held(self, count: int, most: float) -> int:
         """How many texts are held out: none if that would be too few, or more than the share `most` of them."""
@@ -375,23 +390,6 @@ class NumberRegressor:
         return self.model_
 
 
-def _targets(y: Any) -> np.ndarray:
-    """Targets as float64 (N,)."""
-    if y is None:
-        raise BadInput("requires y to be passed, but the target y is None")
-    try:
-        found = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise BadInput(f"y must be numbers, got {str(y)[:60]!r}") from None
-    if found.ndim == 2 and found.shape[1] == 1:
-        found = found[:, 0]
-    if found.ndim != 1:
-        raise BadInput(f"y must have one number for each text, got the shape {found.shape}")
-    if not np.isfinite(found).all():
-        raise BadInput(f"y contains NaN or infinity at {int(np.flatnonzero(~np.isfinite(found))[0])}")
-    return found
-
-
 def _width(data: Any, rows: list[dict[str, Any]] | None) -> int:
     """Number of columns of rows, which may lack some of their keys; 0 for texts."""
     if rows is None:
@@ -400,11 +398,6 @@ def _width(data: Any, rows: list[dict[str, Any]] | None) -> int:
     if not width:
         raise BadInput(f"rows must have columns, got {str(data)[:40]!r}")
     return width
-
-
-def _check_lengths(texts: Any, targets: np.ndarray) -> None:
-    if len(texts) != len(targets):
-        raise BadInput(f"inconsistent lengths: {len(texts)} texts and {len(targets)} numbers")
 
 
 def _is_plain(value: Any) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -11,6 +12,7 @@ import numpy as np
 import torch
 
 from numerate.config import Config
+from numerate.errors import BadInput
 from numerate.modeling.attaching import attach
 from numerate.modeling.fitting import fit_parts
 from numerate.modeling.introspection import base_of, evaluating
@@ -80,8 +82,11 @@ class TargetScale(Config):
     @classmethod
     def standardising(cls, targets: np.ndarray) -> TargetScale:
         """The scale that standardises targets (N,), whatever their signs."""
-        spread = float(targets.std())
-        return cls(logarithmic=False, unit=1.0, centre=float(targets.mean()), spread=spread if spread > 0 else 1.0)
+        # In units of the largest one, sums and squares of 1e300 do not overflow, and those of 1e-300 are not 0.
+        size = float(np.abs(targets).max()) or 1.0
+        with np.errstate(under="ignore"):
+            spread, centre = float((targets / size).std()) * size, float((targets / size).mean()) * size
+        return cls(logarithmic=False, unit=1.0, centre=centre, spread=spread if spread > 0 else 1.0)
 
     def head(self, components: int) -> dict[str, Any]:
         """The description of the head."""
@@ -106,7 +111,8 @@ class TargetScale(Config):
     def number(self, line: np.ndarray) -> np.ndarray:
         """The number at a position on the line."""
         if not self.logarithmic:
-            return line * self.spread + self.centre
+            with np.errstate(over="ignore"):
+                return np.clip(line * self.spread + self.centre, -1e308, 1e308)
         return np.clip(self.unit * np.sinh(np.clip(line, -_FARTHEST, _FARTHEST)), -1e308, 1e308)
 
 
@@ -118,12 +124,18 @@ def load_backbone(model: Any, tokenizer: Any, *, trained: bool = True) -> tuple[
     """
     import transformers
 
+    if isinstance(model, os.PathLike):
+        model = os.fspath(model)
+    if isinstance(tokenizer, os.PathLike):
+        tokenizer = os.fspath(tokenizer)
     if isinstance(model, str):
         try:
             name, backbone = model, transformers.AutoModel.from_pretrained(model, dtype=torch.float32)
         except OSError as error:
             said = str(error).split("\n", 1)[0]
             raise ValueError(f"the model {model!r} cannot be loaded, give a folder or a Hub name: {said}") from None
+    elif not hasattr(model, "config"):
+        raise BadInput(f"model must be a Hugging Face model, or the name or folder of one, got {model!r}")
     else:
         name = str(getattr(base_of(model).config, "_name_or_path", "") or "")
         # An adapter of PEFT stays around its model.
@@ -137,6 +149,8 @@ def load_backbone(model: Any, tokenizer: Any, *, trained: bool = True) -> tuple[
         raise ValueError(f"give the tokenizer of {type(model).__name__}: its config names no checkpoint")
     words: Any = tokenizer if tokenizer is not None else name
     words = transformers.AutoTokenizer.from_pretrained(words) if isinstance(words, str) else copy.deepcopy(words)
+    if not hasattr(words, "pad_token"):
+        raise BadInput(f"tokenizer must be a Hugging Face tokenizer, or the name or folder of one, got {tokenizer!r}")
     if words.pad_token is None:
         words.pad_token = words.eos_token  # GPT-2 has none; padding is masked
     words.padding_side = "right"  # models with absolute positions count from the left
@@ -216,6 +230,9 @@ def _rows(model: NumberModel, texts: Sequence[str], max_length: int) -> list[dic
     questions = [NUM] * len(texts)
     most = longest_text(base_of(model.backbone).config, model.processor.tokenizer)
     max_length = max_length if most is None else min(max_length, most)
+    least = len(model.processor("", NUM)["input_ids"])
+    if max_length < least:
+        raise BadInput(f"max_length must leave room for the question behind a text, at least {least}, got {max_length}")
     batch = model.processor(list(texts), questions, truncation="only_first", max_length=max_length)
     return [{key: batch[key][row] for key in batch} for row in range(len(texts))]
 

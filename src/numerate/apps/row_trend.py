@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from numerate.apps.regression_network import TargetScale
+from numerate.apps.regression_rows import places
 from numerate.apps.row_features import Columns, Form, Term
 from numerate.config import Config, ConfigError
+from numerate.processing.scaling import field_of
 from numerate.records.learning import learn
 from numerate.records.schema import FieldError, Schema
 
@@ -84,6 +86,17 @@ class Trend(Config):
         weights = np.array([term.weight for term in self.terms])
         return self.intercept + Columns(rows, self.schema).features(self.terms) @ weights
 
+    def knows(self, rows: Sequence[dict[str, Any]]) -> bool:
+        """Whether any row has a field of the training rows.
+
+        Example:
+            >>> rows = [{"x": at} for at in range(50)]
+            >>> trend, _ = fit_trend(rows, np.arange(50.0))
+            >>> trend.knows([{}, {"x": None}]), trend.knows([{"X": 3}])
+            (True, False)
+        """
+        return any(field_of(place) in self.schema.fields for row in rows for place, _ in places(row))
+
     def residual_quantiles(self, p: Sequence[float]) -> np.ndarray:
         """Quantiles of the residual of a new row: (Q,) float64.
 
@@ -116,16 +129,12 @@ def fit_trend(rows: Sequence[dict[str, Any]], targets: np.ndarray) -> tuple[Tren
         residuals[chosen] = own
         return trend, residuals
     try:
-        schema = dataclasses.replace(learn(rows), words=())
+        schema = dataclasses.replace(learn(rows, needs_numbers=False), words=())
     except FieldError:
-        return None  # no field has numbers
+        return None  # no fields, or too many
     columns = Columns(rows, schema)
-    with np.errstate(over="ignore", invalid="ignore"):
-        scales = [TargetScale.standardising(targets), TargetScale.of(targets)]
-    # Squares of very large targets overflow: only their logarithms have a trend.
-    scales = [scale for scale in scales[: 1 + scales[1].logarithmic] if np.isfinite(scale.centre + scale.spread)]
-    if not scales:
-        return None
+    scales = [TargetScale.standardising(targets), TargetScale.of(targets)]
+    scales = scales[: 1 + scales[1].logarithmic]
     choices = [(), *dict.fromkeys(terms for terms in map(columns.terms, _FORMS) if terms)]
     designs = [_Design.of(terms, columns.features(terms)) for terms in choices]
     # Constants first: a trend must be better than the better one of them.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from numerate.config import Config, ConfigError
+from numerate.errors import BadInput
 from numerate.notation.base import NUM, Notation
 from numerate.numerals.numeral import KINDS, Numeral
 from numerate.processing.encoding import BareSpans, Found, NumberBatch, NumberCollator, number_table, reads_bare_spans
@@ -337,7 +338,20 @@ def _check_texts(texts: Sequence[Any], words: bool) -> None:
     """Refuses what is no text, such as the missing ones of a table's column; `words`: texts are lists of words."""
     for index, text in enumerate(texts):
         if isinstance(text, str):
+            _check_halves([text], index)
             continue
         if not (words and isinstance(text, Sequence) and all(isinstance(word, str) for word in text)):
             said = "lists of words" if words else "strings"
             raise TypeError(f"a processor takes texts that are {said}, got {repr(text)[:60]} as text {index}")
+        _check_halves(text, index)
+
+
+def _check_halves(words: Sequence[str], index: int) -> None:
+    """Refuses lone surrogates, for which tokenizers only say that the input is no text."""
+    for word in words:
+        try:
+            word.encode()
+        except UnicodeEncodeError as error:
+            raise BadInput(
+                f"text {index} has half of a character (a lone surrogate), {word[error.start]!r}: remove or replace it"
+            ) from None

@@ -16,6 +16,7 @@ MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "nat", "<na>"})
 """Strings for a missing value, in lower case; case does not matter."""
 _NUMBER = re.compile(r"[-+]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?", re.ASCII)
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9:.,]+(?:Z|[-+][0-9:]+)?)?", re.ASCII)
+_HALF = re.compile("[\ud800-\udfff]")
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _SECOND = datetime.timedelta(seconds=1)
 
@@ -72,7 +73,7 @@ def read_cell(value: Any) -> Cell:
         return Cell("time", _seconds(value))
     if isinstance(value, datetime.date):
         return Cell("time", _seconds(datetime.datetime(value.year, value.month, value.day)))
-    return Cell("text", text=str(value))
+    return Cell("text", text=_writable(str(value)))
 
 
 def time_text(seconds: float) -> str:
@@ -101,7 +102,12 @@ def _of_text(value: str) -> Cell:
             pass  # the 31st of June is a text
     if text.lower().lstrip("+-") in ("inf", "infinity"):
         return _MISSING._replace(infinite=True)
-    return Cell("text", text=text)
+    return Cell("text", text=_writable(text))
+
+
+def _writable(text: str) -> str:
+    """The text with U+FFFD for each half of a character, which JSON can escape and no tokenizer accepts."""
+    return text if text.isascii() else _HALF.sub("\ufffd", text)
 
 
 def _of_number(value: Any) -> Cell:

@@ -31,13 +31,16 @@ FAR = 8.0
 MAX_FIELDS = 10_000
 
 
-def learn(records: Iterable[Any], *, leave_out: Iterable[str] = (), limit: int | None = None) -> Schema:
+def learn(
+    records: Iterable[Any], *, leave_out: Iterable[str] = (), limit: int | None = None, needs_numbers: bool = True
+) -> Schema:
     """The schema of records.
 
     The kind of a field is that of most of its values: number, time, or text; texts win a tie. A field whose strings are
     all numbers with the same unit (`$59,696`, `12 %`) holds numbers in that unit.
 
-    At most `limit` records are used; a model neither sees nor predicts the fields of `leave_out`.
+    At most `limit` records are used; a model neither sees nor predicts the fields of `leave_out`. With
+    `needs_numbers=False`, records may have texts only, where no field of them is to be predicted.
 
     Raises:
         FieldError: There are no records, none of the numbers varies, or an item is no record.
@@ -47,6 +50,7 @@ def learn(records: Iterable[Any], *, leave_out: Iterable[str] = (), limit: int |
         >>> {path: each.holds for path, each in schema.fields.items()}, schema.fields["d.m"].missing
         ({'id': 'number', 'd.m': 'number'}, 1)
     """
+    leave_out = (leave_out,) if isinstance(leave_out, str) else leave_out
     tallies: dict[str, _Tally] = {}
     keys: dict[str, dict[str, None]] = {}
     objects: Counter[str] = Counter()
@@ -79,7 +83,7 @@ def learn(records: Iterable[Any], *, leave_out: Iterable[str] = (), limit: int |
         raise FieldError(f"unknown field {unknown[0]!r} to leave out: {near_names(unknown[0], list(tallies))}")
     fields = {path: tally.field(path in out) for path, tally in tallies.items()}
     schema = Schema(fields=fields, keys={path: tuple(here) for path, here in keys.items()})
-    if not schema.numbers():
+    if needs_numbers and not schema.numbers():
         raise FieldError(f"no field has numbers that vary; the fields are {', '.join(list(fields)[:12]) or 'none'}")
     texts: Counter[str] = Counter()
     for path, tally in tallies.items():

@@ -6,6 +6,7 @@ import sys
 import tempfile
 from collections import Counter
 from dataclasses import dataclass
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -91,6 +92,7 @@ class RecordModel:
         from numerate.records.running import RecordRun
         from numerate.training.run import load_run
 
+        changes = (changes,) if isinstance(changes, str) else changes
         fixed = (f"training.seed={seed}", "training.save_strategy=no", "training.eval_strategy=no")
         run = load_run("records", scale=scale, changes=(*changes, *fixed))
         with tempfile.TemporaryDirectory() as folder:
@@ -128,8 +130,10 @@ class RecordModel:
 
     def sample(self, rows: Any, field: str, count: int = 100, seed: int = 0) -> Any:
         """Samples of a field of each record: (N, count) array, or a DataFrame for one; see `predict`."""
-        if count < 1:
-            raise FieldError(f"count must be positive, got {count}")
+        if not isinstance(count, Integral) or count < 1:
+            raise FieldError(f"count must be a positive whole number, got {count!r}")
+        if not isinstance(seed, Integral) or seed < 0:
+            raise FieldError(f"seed must be a whole number from 0, got {seed!r}")
         records, path = as_rows(rows), self.schema.path(field)
         drawn = np.random.default_rng(seed).uniform(1e-9, 1 - 1e-9, (len(records), count))
         found = self._values(records, path, drawn)

@@ -147,7 +147,7 @@ class Schema(Config):
         Raises:
             FieldError: There is no such field, or it cannot be predicted.
         """
-        if name == EVERYTHING or not name:
+        if not isinstance(name, str) or name == EVERYTHING or not name:
             raise FieldError(f"give one field to predict, got {name!r}")
         known = [path for path in (name, path_of("", name)) if field_of(path) in self.fields]
         if not known:
