@@ -149,6 +149,10 @@ def colon_reading(text: str, start: int, cluster: str) -> tuple[str, str] | None
     return None
 
 
+_DATED = re.compile(r"\d(?:st|nd|rd|th)?\s(?:of\s)?[^\W\d_]+,\s$").search
+"""`to 17 May, 21 days in all`"""
+
+
 def is_count_in_month(
     text: str, begin: int, end: int, cue: str, unit: str | None, span: tuple[int, int] | None
 ) -> bool:
@@ -157,8 +161,9 @@ def is_count_in_month(
         hyphen = text[end : end + 1] == "-"  # the January 10-year bond
         if unit == "week" or (span[1] - span[0] == 1 and text[span[0]].isalpha()):
             return hyphen  # `the February 16 week`, `May 5 L 2-3`
-        # `July 13 hours before`: of times, only those in a month are no days.
-        return hyphen or unit not in _TIMES or _in_month(text[max(0, begin - 16) : begin]) is not None
+        # `July 13 hours before`: of times, only those in a month, or behind a whole date, are no days.
+        before = text[max(0, begin - 20) : begin]
+        return hyphen or unit not in _TIMES or _in_month(before[-16:]) is not None or _DATED(before) is not None
     if cue[-1] not in ".," or (cue[-1] == "." and cue[:-1] not in FULL_MONTHS):
         return False
     return _year_behind(text, end) is None

@@ -102,6 +102,7 @@ def test_hours_of_a_table_are_the_gap_of_two_times() -> None:
         "Beam search obtains a maximum log-probability of -6.53 as against -6.91 by the other one.",
         "10% and 5% of errors were due to malformed and repeated inputs. The remaining 30% of examples had several.",
         "The accuracy falls to 8.4% and 20.43%. That for the remaining labels was 100%.",
+        "From 3 May to 17 May, we spent 7 days in Spain and 7 days in France.",
         "Guided lists are the best, achieving an average score of 0.74 over plain lists (0.71) and sets (0.67).",
     ],
 )

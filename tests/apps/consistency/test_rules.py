@@ -36,6 +36,8 @@ def found(text: str) -> list[tuple[str, str, str | None]]:
             ("difference", "two hours and 15 minutes", "3 h 15 min"),
         ),
         ("There were 12 men and 15 women, 28 people in all.", ("sum", "28", "27")),
+        ("The fair runs from 3 May to 17 May, 21 days.", ("difference", "21 days", "14 days")),
+        ("From 3 May to 17 May, we spent 21 days in Spain.", ("difference", "21 days", "14 days")),
         ("From page 242 to page 249 (9 pages).", ("difference", "9", "7")),
         ("Revenue rose 10 % from 50 to 65 million euros.", ("percent", "10 %", "30 %")),
         ("He reigned from 1990 to 2005, 25 years in all.", ("difference", "25 years", "15 years")),

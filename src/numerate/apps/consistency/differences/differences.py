@@ -154,6 +154,8 @@ class Differences(Rule):
         slack = max(least, 0.1 * d.value if d.hedge else 0.0, d.half) + blur / unit_days
         if (unit_days < 20 and blur > 40) or not d.value / 4 <= expected <= d.value * 4:
             return
+        if span.may_be_part and d.value < expected:
+            return
         if abs(expected - d.value) <= slack + 0.02 * expected or _fits_others(sentence, d, unit_days, slack):
             return
         meant = expected if a.group == "clock" else round(expected)

@@ -52,6 +52,8 @@ _TAIL = (
     r"| (?:[a-z]+ )?(?:reign|period|span|career|tenure|stretch|spell|run|term|war|journey)\b)"
 )
 _AFTER = regex(rf"(?P<far>{_GAP}{{0,30}}?)(?:,|;| \(| –| —| -)? ?{_LEAD}{_D}{_TAIL}")
+_SPENT = regex(rf",? (?:he|she|they|we|i) (?:spent|stayed|worked|lived|served) (?:(?:there|here|for|exactly) )*{_D}")
+"""`From 3 to 17 May, we spent 21 days in Spain`: a part of a time may be told, but not more than all of it."""
 _BEFORE = regex(
     r"\b(?:for|lasted|lasting|lasts|took|takes|after|spent|serv(?:ed|ing)|ruled|reigned|ran|runs|worked"
     r"|lived|spanned|spanning|(?:[a-z]+) of|an?) (?:an? |the |exactly |a total of )?"
@@ -79,12 +81,13 @@ _BREAK = regex(
 
 
 class Span(NamedTuple):
-    """Two times of a sentence and the duration that is claimed between them."""
+    """Two times of a sentence and the duration that is claimed between them, or that of a part of it."""
 
     a: Quantity
     b: Quantity
     d: Quantity
     gap: str
+    may_be_part: bool = False
 
 
 class Age(NamedTuple):
@@ -112,6 +115,9 @@ def spans_of(sentence: Sentence) -> Iterator[Span]:
             after = _AFTER.match(skeleton, pair.end())
             if after is not None and not _BREAK.search(after["far"]):
                 yield Span(a, b, sentence.get(after, "d"), pair["gap"])
+            spent = _SPENT.match(skeleton, pair.end())
+            if spent is not None:
+                yield Span(a, b, sentence.get(spent, "d"), "", True)
             before = _BEFORE.search(skeleton[max(0, pair.start() - 90) : pair.start()])
             if before is not None and not _BREAK.search(before["far"]):
                 yield Span(a, b, sentence.get(before, "d"), "")
