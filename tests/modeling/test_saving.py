@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 import struct
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -98,6 +99,19 @@ def test_a_loaded_model_is_in_evaluation_mode(tmp_path: Path) -> None:
     attached("bert", "in-place").save_pretrained(tmp_path)
     model = numerate.from_pretrained(tmp_path, backbone_of("bert"), tokenizer_of("bert"))
     assert not any(part.training for part in model.modules())
+
+
+@pytest.mark.parametrize(
+    "option", [{"reader": "plain"}, {"notation": "digits"}, {"recipe": "digits"}, {"fit": ["5 km"]}]
+)
+@pytest.mark.parametrize("passed", [False, True])
+def test_options_of_attach_cannot_be_changed(option: dict[str, Any], passed: bool, tmp_path: Path) -> None:
+    """With a backbone they were ignored in silence; without one, its class did not know them."""
+    attached("bert").save_pretrained(tmp_path)
+    parts = {"backbone": backbone_of("bert"), "tokenizer": tokenizer_of("bert")} if passed else {}
+    name, value = next(iter(option.items()))
+    with pytest.raises(TypeError, match=f"{name}={re.escape(repr(value))} cannot change a saved model"):
+        numerate.from_pretrained(tmp_path, **parts, **option)
 
 
 def test_a_trained_backbone_is_saved_on_request(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from numerate.modeling.folder_checks import check_finite
 from numerate.modeling.introspection import TASKS, base_of
 from numerate.modeling.named_checkpoint import difference, misfit
 from numerate.modeling.number_calibration import CALIBRATION_FILE, read_calibration
-from numerate.modeling.options import PlacementOptions
+from numerate.modeling.options import AttachOptions, PlacementOptions
 from numerate.modeling.recipe import current_name, load_recipe, recipe_names
 from numerate.modeling.trainer_checkpoint import CONFIG_KEY
 from numerate.processing.processor import NumberProcessor
@@ -47,6 +47,9 @@ M = TypeVar("M", bound="NumberModel")
 _MEND = "set the options of backbone.config (num_hidden_layers, vocab_size, ...) to what the model has"
 _OWN_HEADS = ("sequence-classification", "token-classification", "question-answering")
 _BACKBONE = "backbone."
+_FIXED = {"recipe", "objective", "scaling", "implied_commas", "spelled_units", "freeze", "fit"}
+_FIXED |= {field.name for field in dataclasses.fields(AttachOptions)}
+"""Options of `attach`, which a saved model keeps."""
 """The prefix of the backbone's weights in a model's state dict."""
 _DTYPES = dict.fromkeys((torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool), "I64")
 
@@ -179,6 +182,11 @@ def load_model(
     tokenizer: PreTrainedTokenizerFast | None, *, check_backbone: bool = True, **options: Any,
 ) -> M:  # fmt: skip
     """Loads what `save_model` or a Trainer wrote; see `NumberModel.from_pretrained`."""
+    if fixed := [name for name in options if name in _FIXED]:
+        raise TypeError(
+            f"from_pretrained: {fixed[0]}={options[fixed[0]]!r} cannot change a saved model, whose "
+            "weights depend on it: attach with it and train anew"
+        )
     saved = artefact.load_artefact(folder)
     config = saved.config
     recipe = None if config.recipe is None else current_name(config.recipe)

@@ -252,6 +252,10 @@ class NumberTrainer(NumberEvaluation):
             raise TypeError(f"{name}[0] is {str(row)[:60]!r}: {ENCODE}")
         if "number_slots" not in row and (model.embedder is not None or model.head is not None):
             raise TypeError(f"{name}[0] has no number_slots, as of a bare tokenizer: use dict(model.processor(text))")
+        if "sample_id" in row and not hasattr(row["sample_id"], "__index__"):
+            raise TypeError(
+                f"{name}[0] has sample_id={row['sample_id']!r}: use an integer, such as the index of the text"
+            )
         own = self.compute_loss_func is not None or type(self).compute_loss is not NumberTrainer.compute_loss
         if model.objective is None and not own and not {*row.keys()} & {*_LABELS, *self.label_names}:
             raise ValueError(
