@@ -202,7 +202,7 @@ def test_rows_that_the_processor_did_not_make_are_refused(tmp_path: Path) -> Non
     model = model_of()
     texts = r"train_dataset\[0\] is ['\"].*The tower .*['\"]: encode texts, as in \[dict\(model\.processor\(text\)\)"
     bare = r"train_dataset\[0\] has no number_slots, as of a bare tokenizer: use dict\(model\.processor\(text\)\)"
-    named = r"train_dataset\[0\] has sample_id='a7': use an integer, such as its index"
+    named = r"train_dataset\[0\] has sample_id='a7': use an integer, such as the index of the text"
     given: list[tuple[Any, str]] = [
         (TEXTS, texts),
         ([{"text": text} for text in TEXTS], texts),
