@@ -162,6 +162,9 @@ def test_cdf_and_quantile(distribution: NumberDistribution) -> None:
         distribution.quantile(1.5)
     with pytest.raises(DistributionError, match="level=1"):
         distribution.interval(1)
+    for wrong in ("0.9", None):
+        with pytest.raises(DistributionError, match=f"level={wrong!r}"):
+            distribution.interval(wrong)  # type: ignore[arg-type]
 
 
 def test_samples_agree_with_cdf(distribution: NumberDistribution) -> None:

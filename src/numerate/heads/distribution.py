@@ -228,7 +228,7 @@ class NumberDistribution(ABC):
 
     def interval(self, level: float = 0.9) -> tuple[Tensor, Tensor]:
         """Lower and upper end of the central interval that holds `level` of the probability: (N,) each."""
-        if not 0 < level < 1:
+        if level is None or isinstance(level, str) or not 0 < level < 1:
             raise DistributionError(f"level must lie between 0 and 1, got {level=}")
         ends = torch.tensor([(1 - level) / 2, (1 + level) / 2], dtype=torch.float64, device=self.device)
         low, high = self.quantile(ends.expand(len(self), 2)).unbind(-1)  # both with one search
