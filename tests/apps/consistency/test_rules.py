@@ -36,6 +36,7 @@ def found(text: str) -> list[tuple[str, str, str | None]]:
             ("difference", "two hours and 15 minutes", "3 h 15 min"),
         ),
         ("There were 12 men and 15 women, 28 people in all.", ("sum", "28", "27")),
+        ("The club had 412 members, 226 of them men, up 10.3 % from 342.", ("percent", "10.3 %", "20.5 %")),
         ("The fair runs from 3 May to 17 May, 21 days.", ("difference", "21 days", "14 days")),
         ("From 3 May to 17 May, we spent 21 days in Spain.", ("difference", "21 days", "14 days")),
         ("From page 242 to page 249 (9 pages).", ("difference", "9", "7")),

@@ -81,6 +81,7 @@ def _percent(sentence: Sentence, change: Change) -> Finding | None:
         return None
     if change.sign and " and " in sentence.between(a, b) and change.sign * (b.value - a.value) < 0:
         a, b = b, a  # `8 cases here and 80 there, a reduction of 90 %`
+    b = _in_direction(sentence, change, a, b)
     asked = (change.sign or 1) * abs(p.value)
     real = b.value / a.value - 1
     slack = p.half + 0.002
@@ -102,6 +103,19 @@ def _percent(sentence: Sentence, change: Change) -> Finding | None:
     if len(ways) == 1 and _change_fits(a, b, -asked, slack):
         message = f"From {a.text} to {b.text} is {'more' if real > 0 else 'less'}, but the text says {change.word!r}."
     return finding_at("percent", p, message, meant=abs(real) if p.group == "percent" else None, others=[a, b])
+
+
+def _in_direction(sentence: Sentence, change: Change, a: Quantity, b: Quantity) -> Quantity:
+    """The value that the words mean: in `412 members, 226 of them men, up 10 % from 342`, 342 did not fall to 226."""
+    if not change.sign or change.sign * (b.value - a.value) >= 0:
+        return b
+    others = [
+        each
+        for each in sentence.values
+        if each.start < b.start and each.start != a.start and each.group == b.group and each.comparable(b)
+        and change.sign * (each.value - a.value) > 0 and 0.25 < each.value / a.value < 4
+    ]  # fmt: skip
+    return others[0] if len(others) == 1 else b
 
 
 def _change_fits(a: Quantity, b: Quantity, asked: float, slack: float, hedge: str = "") -> bool:
