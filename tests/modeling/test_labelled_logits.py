@@ -128,6 +128,7 @@ def without_dropout(model: numerate.NumberModel) -> numerate.NumberModel:
     return model
 
 
+@pytest.mark.slow
 def test_compiled_to_one_graph_with_a_fixed_number_of_places() -> None:
     model = without_dropout(model_of())
     model.labelled_logits = True

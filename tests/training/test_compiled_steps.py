@@ -61,7 +61,7 @@ def breaks() -> dict[str, int]:
     return dict(torch._dynamo.utils.counters["graph_break"])
 
 
-@pytest.mark.parametrize("task", ["bert", "gpt2"])
+@pytest.mark.parametrize("task", ["bert", pytest.param("gpt2", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("multiple", [1, 128])
 def test_compiled_training_has_the_same_losses_in_few_graphs(tmp_path: Path, task: str, multiple: int) -> None:
     # One after the other: accelerate keeps one setting of the compiler, that of the newest trainer.
