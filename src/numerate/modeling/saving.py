@@ -47,10 +47,10 @@ M = TypeVar("M", bound="NumberModel")
 _MEND = "set the options of backbone.config (num_hidden_layers, vocab_size, ...) to what the model has"
 _OWN_HEADS = ("sequence-classification", "token-classification", "question-answering")
 _BACKBONE = "backbone."
+"""The prefix of the backbone's weights in a model's state dict."""
 _FIXED = {"recipe", "objective", "scaling", "implied_commas", "spelled_units", "freeze", "fit"}
 _FIXED |= {field.name for field in dataclasses.fields(AttachOptions)}
 """Options of `attach`, which a saved model keeps."""
-"""The prefix of the backbone's weights in a model's state dict."""
 _DTYPES = dict.fromkeys((torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool), "I64")
 
 

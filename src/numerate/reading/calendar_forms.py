@@ -33,6 +33,7 @@ _DOUBTFUL = word_set("doubtful_months")
 _dotted_month = re.compile(rf"\. ?([{_LETTER}]++)(?!['’-])").match
 _month = re.compile(rf"(?:er)? (?:de )?([{_LETTER}]++)").match
 _in_month = re.compile(r"\b[Ii]n [A-Za-z]+[.,]? $").search
+_after_date = re.compile(r"\d(?:st|nd|rd|th)?\s(?:of\s)?[^\W\d_]+,\s$").search  # `to 17 May, 21 days in all`
 _year_behind = re.compile(r"(?:st|nd|rd|th)? ?,? ?[12]\d{3}(?!\d)").match
 _TIMES = frozenset(["s", "min", "h", "d", "week", "month", "year", "decade", "century"])
 _ordinal_month = re.compile(r" (?:of )?([A-Z][a-z]++)").match
@@ -149,10 +150,6 @@ def colon_reading(text: str, start: int, cluster: str) -> tuple[str, str] | None
     return None
 
 
-_DATED = re.compile(r"\d(?:st|nd|rd|th)?\s(?:of\s)?[^\W\d_]+,\s$").search
-"""`to 17 May, 21 days in all`"""
-
-
 def is_count_in_month(
     text: str, begin: int, end: int, cue: str, unit: str | None, span: tuple[int, int] | None
 ) -> bool:
@@ -163,7 +160,7 @@ def is_count_in_month(
             return hyphen  # `the February 16 week`, `May 5 L 2-3`
         # `July 13 hours before`: of times, only those in a month, or behind a whole date, are no days.
         before = text[max(0, begin - 20) : begin]
-        return hyphen or unit not in _TIMES or _in_month(before[-16:]) is not None or _DATED(before) is not None
+        return hyphen or unit not in _TIMES or _in_month(before[-16:]) is not None or _after_date(before) is not None
     if cue[-1] not in ".," or (cue[-1] == "." and cue[:-1] not in FULL_MONTHS):
         return False
     return _year_behind(text, end) is None
