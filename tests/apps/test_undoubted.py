@@ -88,6 +88,9 @@ def test_sizes_are_no_codes() -> None:
         "0.05 mg, 1939-1945, 7.5/10, 12 Main Line trains and 3 calls of 20 minutes."
     )
     assert [each.text for each in numerate.find(text) if is_code(text, each)] == []
+    text = "They play from the 20160 Super Rugby season onwards."
+    (season,) = (each for each in numerate.find(text) if each.text == "20160")
+    assert not is_code(text, season)
 
 
 def test_a_minus_is_meant_where_it_may_be() -> None:

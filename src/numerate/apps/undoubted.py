@@ -31,7 +31,8 @@ _CODES = [
         rf"\b\d{{1,5}}[A-Za-z]?\s(?:{_NAMED}\s){{1,3}}(?:Street|St|Avenue|Ave|Road|Rd|Lane|Drive|Dr|Boulevard|Blvd|"
         r"Square|Place|Way|Court|Terrace|Highway|Hwy|Parkway|Crescent)\b",
         r"(?:straße|strasse|str\.|platz|weg|gasse|allee|plein|straat)\s\d{1,4}\b",
-        rf"(?<![\d.,])\d{{5}}\s(?={_NAMED})",
+        # `10115 Berlin`, but not `since the 20160 Super Rugby season`, a year with a digit too many.
+        rf"(?<![\d.,])(?<!the )(?<!since )(?<!until )(?<!during )(?<!about )(?<!than )(?<!of )\d{{5}}\s(?={_NAMED})",
         r"\b[A-Z]{2}\s\d{5}(?:-\d{4})?\b",
         # Words whose number is a name.
         r"\b(?i:ports?|pin|code|extension|ext\.?|zip|postcode|plz|tel\.?|telephone|phone|fax|dial|call|channel|gate|"
