@@ -37,7 +37,7 @@ import harness
 import torch
 from mini_corpus import Arrays, corpus, encode, read_shards, write_shards
 from mini_spellings import respelled
-from mini_training import Texts, batches, load_weights, put_weights, run, save_weights
+from mini_training import Pace, Texts, batches, load_weights, put_weights, run, save_weights
 
 import numerate
 from numerate.files import file_hash
@@ -129,8 +129,7 @@ def load_base(folder: Path) -> tuple[Any, Any]:
     return backbone, base.processor.tokenizer
 
 
-def built(folder: Path, stage: str, recipe: str | None, *, start: bool = True, head: str | None = None,
-          number_weight: float = 1.0) -> Any:  # fmt: skip
+def built(folder: Path, stage: str, recipe: str | None, *, start: bool = True, head: str | None = None) -> Any:
     """The model of a stage before its training: on the base, or (with `start`) on what the stage `words` made of it.
 
     `head` is the kind of another head than the recipe's.
@@ -144,10 +143,7 @@ def built(folder: Path, stage: str, recipe: str | None, *, start: bool = True, h
     if stage == "twin":
         return words
     other: dict[str, Any] = {} if head is None else {"head": {"kind": head}}
-    return numerate.attach(
-        numerate.detach(words), tokenizer, recipe, objective=OBJECTIVE | {"number_weight": number_weight},
-        spelled_units=True, **other,
-    )  # fmt: skip
+    return numerate.attach(numerate.detach(words), tokenizer, recipe, objective=OBJECTIVE, spelled_units=True, **other)
 
 
 def train(options: argparse.Namespace) -> None:
@@ -156,7 +152,7 @@ def train(options: argparse.Namespace) -> None:
     torch.manual_seed(options.seed)
     arrays, stage = read_shards(folder), options.stage
     name = options.name or stage
-    model = built(folder, stage, options.recipe, head=options.head, number_weight=options.number_weight)
+    model = built(folder, stage, options.recipe, head=options.head)
     model.max_tokens = MAX_TOKENS
     words: Any = model.processor.tokenizer
     texts = Texts(arrays, options.device, (words.cls_token_id, words.sep_token_id, words.pad_token_id))
@@ -180,7 +176,10 @@ def train(options: argparse.Namespace) -> None:
     print(f"{len(texts):,} texts, loaded in {time.perf_counter() - begin:.0f} s", flush=True)
     left = options.minutes - (time.perf_counter() - begin) / 60
     rates = {"rate": options.rate, "number_rate": options.number_rate if stage == "numbers" else "same"}
-    figures = run(model, steps(), **rates, steps=options.steps, minutes=max(left, 0.01))
+    weights = (options.number_weight * 2)[:2] if stage == "numbers" else None
+    pace = Pace(folder / f"{name}.pace", folder / f"{options.beside}.pace" if options.beside else None)
+    more: dict[str, Any] = {"number_weight": weights, "pace": pace}
+    figures = run(model, steps(), **rates, steps=options.steps, minutes=max(left, 0.01), **more)
     state = {key: value for key, value in model.state_dict().items() if key != "number_config"}
     paths = save_weights(state, folder, name)
     described = {"stage": stage, **figures, **rates, "batch": options.batch, "seed": options.seed}
@@ -232,7 +231,9 @@ def main(given: Sequence[str] | None = None) -> None:
     parser.add_argument("--batch", type=int, default=512, help="texts per step")
     parser.add_argument("--rate", type=float, default=3e-4, help="highest learning rate")
     parser.add_argument("--number-rate", type=float, default=1e-3, help="that of the weights beside the backbone")
-    parser.add_argument("--number-weight", type=float, default=1.0, help="weight of the number loss beside the words'")
+    parser.add_argument("--number-weight", type=float, nargs="+", default=[1.0],
+                        help="weight of the number loss beside the words'; two: at the begin, at the end")  # fmt: skip
+    parser.add_argument("--beside", help="name of a training at the same time, not to be faster than that one")
     parser.add_argument("--head", help="kind of another head than the recipe's, for a model to compare with")
     parser.add_argument("--without-tables", action="store_true", help="train on sentences alone, to compare with")
     parser.add_argument("--name", help="name of the stage's files, where several are trained")

@@ -128,15 +128,18 @@ def batches(lengths: np.ndarray, size: int, seed: int) -> Iterator[tuple[int, np
 def run(
     model: Any, steps_of: Iterator[tuple[int, dict[str, Tensor]]], *, rate: float, steps: int, minutes: float,
     number_rate: float | str = "same", warmup: float = 0.03, decay: float = 0.01,
+    number_weight: tuple[float, float] | None = None, pace: Pace | None = None,
 ) -> dict[str, float]:  # fmt: skip
     """Trains all weights, with a rate that falls to 0 at the last step or at the end of the time, whatever is first.
 
     Weights outside of the backbone, which begin untrained, have the rate `number_rate`. Batches come with their epoch,
-    of which masks are drawn anew.
+    of which masks are drawn anew. The weight of the number loss goes from the first `number_weight` to the second one,
+    by equal factors. A training with a `pace` tells others how far it is, or keeps in step with another one.
 
     Steps with a loss or gradient that is not finite are left out, and counted.
     """
     device = model.device
+    weight = None if number_weight is None else _weigh(model.objective, number_weight[0], device)
     groups = [
         {
             "params": [weight for weight in part["params"] if (weight.dim() > 1) is wide], "highest": part["lr"],
@@ -154,11 +157,14 @@ def run(
     for step, (epoch, batch) in enumerate(itertools.islice(steps_of, steps)):
         spent = (time.perf_counter() - begin) / (60 * minutes)
         progress = max(step / steps, spent)
+        progress = progress if pace is None else pace.at(step, progress)
         if progress >= 1:
             break
         scale = min(1.0, progress / warmup if progress < warmup else (1 - progress) / (1 - warmup))
         for group in optimizer.param_groups:
             group["lr"] = group["highest"] * max(scale, 1e-3)
+        if weight is not None and number_weight is not None:
+            weight.fill_(number_weight[0] ** (1 - progress) * number_weight[1] ** progress)
         model.objective.epoch = epoch
         loss, size = _gradients(model, batch, graphs)
         if bool(torch.isfinite(size)) and bool(torch.isfinite(loss)):
@@ -178,6 +184,63 @@ def run(
     last = torch.stack(losses[-50:]).mean().item() if losses else math.nan
     found = {"steps": done, "texts": texts, "seconds": time.perf_counter() - begin, "loss": last, "left_out_steps": bad}
     return found | ({} if graphs is None else {"recorded_graphs": graphs.count})
+
+
+class Pace:
+    """How far a training is, told to others in a file; or kept to that of another one, which tells it.
+
+    Two trainings on one device, side by side, see as many texts when one of them keeps to the pace of the other.
+
+    Args:
+        own: File to tell in; None if nobody asks.
+        other: File of the training to keep in step with; None to go on by itself.
+        most_seconds: A training that tells nothing for so long has stopped: the other one goes on without it.
+    """
+
+    EVERY = 100
+    """Steps after which it is told."""
+
+    def __init__(self, own: Path | None = None, other: Path | None = None, most_seconds: float = 120.0) -> None:
+        self.own, self.other, self.most_seconds = own, other, most_seconds
+        self._heard: tuple[int, float] = (0, 0.0)
+
+    def at(self, step: int, progress: float) -> float:
+        """The share of the training that is done at a step; waits while the other training is behind."""
+        if self.other is not None:
+            begin = time.perf_counter()
+            while step >= self._heard[0] and self._heard[1] < 1:
+                if time.perf_counter() - begin > self.most_seconds:
+                    self.other = None
+                    break
+                self._listen()
+            else:
+                progress = self._heard[1]
+        if self.own is not None and (step % self.EVERY == 0 or progress >= 1):
+            fresh = self.own.with_suffix(".new")
+            fresh.write_text(f"{step + self.EVERY} {progress}", encoding="utf-8")
+            fresh.replace(self.own)  # so that nobody reads half of it
+        return progress
+
+    def _listen(self) -> None:
+        heard = self._heard
+        if self.other is not None and self.other.is_file():
+            step, progress = self.other.read_text("utf-8").split()
+            self._heard = int(step), float(progress)
+        if heard == self._heard:
+            time.sleep(0.02)
+
+
+def _weigh(objective: Any, weight: float, device: torch.device) -> Tensor:
+    """Makes the weight of an objective's number loss a tensor, which a recorded step reads anew each time."""
+    found = torch.tensor(weight, device=device)
+
+    def combine(tokens: Tensor | None, numbers: Tensor | None, training: bool = True) -> Tensor | None:
+        weighted = numbers if numbers is None or not training else found * numbers
+        parts = [part for part in (tokens, weighted) if part is not None]
+        return sum(parts[1:], parts[0]) if parts else None
+
+    objective.combine = combine
+    return found
 
 
 def _gradients(model: Any, batch: dict[str, Tensor], graphs: StepGraphs | None) -> tuple[Tensor, Tensor]:

@@ -177,6 +177,41 @@ def test_masks_are_drawn_anew_in_each_epoch(monkeypatch: pytest.MonkeyPatch) -> 
     assert seen[0] == seen[1] and any(each != seen[0] for each in seen[2:])
 
 
+def test_number_losses_weigh_less_and_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    training = importlib.import_module("mini_training")
+    model = numerate.attach(
+        new_backbone("bert"), tokenizer_of("bert"), objective={"kind": "masked", "number_ratio": 0.9}
+    )
+    encoded = model.processor("It is 310 m tall and 12 m wide.", return_tensors="pt")
+    batch = dict(encoded) | {"sample_id": torch.tensor([7])}
+    seen: list[float] = []
+    gradients = training._gradients
+
+    def shown(*given: Any) -> Any:
+        seen.append(float(model.objective.combine(None, torch.tensor(1.0))))
+        return gradients(*given)
+
+    monkeypatch.setattr(training, "_gradients", shown)
+    training.run(model, ((0, batch) for _ in range(5)), rate=1e-9, steps=4, minutes=9, number_weight=(1.0, 0.0625))
+    assert seen == pytest.approx([1.0, 0.5, 0.25, 0.125], rel=1e-2)
+    tokens, numbers = torch.tensor(3.0), torch.tensor(2.0)
+    assert float(model.objective.combine(tokens, numbers, False)) == 5.0  # in evaluation both count
+    assert model.objective.combine(tokens, None) == 3.0
+
+
+def test_a_training_keeps_to_the_pace_of_another_one(tmp_path: Path) -> None:
+    training = importlib.import_module("mini_training")
+    leader = training.Pace(tmp_path / "leader.pace")
+    follower = training.Pace(other=tmp_path / "leader.pace", most_seconds=0.2)
+    assert leader.at(0, 0.0) == 0.0
+    assert follower.at(99, 0.9) == 0.0  # the leader's progress, not its own
+    assert leader.at(100, 0.5) == 0.5 and follower.at(100, 0.9) == 0.5
+    leader.at(150, 1.0)
+    assert follower.at(200, 0.9) == 1.0
+    silent = training.Pace(other=tmp_path / "nobody.pace", most_seconds=0.05)
+    assert silent.at(0, 0.3) == 0.3  # goes on by itself
+
+
 @pytest.mark.slow
 def test_the_whole_chain_makes_a_model(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
