@@ -6,9 +6,11 @@ import importlib
 import sys
 import warnings
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # that of `typing`, whose import is half the time before Ctrl-C finds `numerate.cli.main`
 if TYPE_CHECKING:
+    from typing import Any
+
     from numerate import apps, embedders, heads, metrics, objectives, records, report, training
     from numerate.apps.calibrating import calibrate
     from numerate.apps.check import check

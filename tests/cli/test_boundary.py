@@ -116,7 +116,8 @@ def test_ctrl_c_at_any_moment_is_quiet() -> None:
             time.sleep(0.05 * moment)
             process.send_signal(signal.SIGINT)
             said = process.communicate()[1]
-        assert process.returncode in (130, 0) and b"numerate/" not in said, (moment, said)
+        # On a busy machine Python itself may still be starting: then it ends by the signal, outside of our code.
+        assert process.returncode in (130, 0, -signal.SIGINT) and b"numerate/" not in said, (moment, said)
 
 
 def test_files_are_written_although_the_reader_has_gone(tmp_path: Path) -> None:
