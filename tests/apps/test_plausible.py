@@ -112,6 +112,16 @@ def test_fast_agrees_on_what_is_wrong() -> None:
     assert slow[-1].p <= 0.01 and fast[-1].p <= 0.01
 
 
+def test_half_a_character_does_not_end_the_check() -> None:
+    text = "A cat \ud83d weighs about 39.0 kg, the company said."
+    judge = checker(false_alarms=0.02)
+    for document in (
+        Document(kind="text", text=text), Document(kind="records", header=["a\ud83d"], rows=[[text], ["4.1"]])
+    ):  # fmt: skip
+        judge.check(document)
+        assert any("\ufffd" in unit.text for unit in units_of(document))
+
+
 def test_long_sentences_are_cut_and_each_number_is_asked_for_once() -> None:
     text = " and ".join(f"the tower is {300 + index} metres tall" for index in range(60)) + "."
     units = list(units_of(Document(kind="text", text=text)))

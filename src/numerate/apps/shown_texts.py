@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,8 @@ __all__ = ["Unit", "units_of"]
 _MOST_CHARACTERS = 360
 """Longer sentences are cut into overlapping windows: 128 tokens, the length of training texts, if full of digits."""
 _OVERLAP = 120
+_HALVES = re.compile("[\ud800-\udfff]")
+"""Lone surrogates, which JSON escapes may give and no tokenizer reads."""
 
 
 @dataclass(frozen=True)
@@ -40,10 +43,13 @@ class Unit:
 
 
 def units_of(document: Document) -> Iterator[Unit]:
-    """The texts of a document that a model is shown: its sentences, or its rows as `header: value; ...`."""
+    """The texts of a document that a model is shown: its sentences, or its rows as `header: value; ...`.
+
+    Half of a character (a lone surrogate) becomes U+FFFD, so that one bad escape does not end the check of all files.
+    """
     if document.kind == "text":
         for start, end in sentence_spans(document.text):
-            yield from _windows(document.text[start:end], start)
+            yield from _windows(_HALVES.sub("\ufffd", document.text[start:end]), start)
         return
     for index, row in enumerate(document.rows):
         seen: set[int] = set()
@@ -52,7 +58,9 @@ def units_of(document: Document) -> Iterator[Unit]:
             if part.cells and part.cells[0][0] in seen:  # the row's name, again
                 keep = part.cells[0][1] + part.cells[0][2]
             seen |= {column for column, _, _ in part.cells}
-            yield Unit(part.text, row=document.first_row + index, cells=part, keep=(keep, 1 << 60))
+            yield Unit(
+                _HALVES.sub("\ufffd", part.text), row=document.first_row + index, cells=part, keep=(keep, 1 << 60)
+            )
 
 
 def _windows(text: str, start: int) -> Iterator[Unit]:
