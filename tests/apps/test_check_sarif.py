@@ -30,8 +30,8 @@ OBJECTS: dict[str, dict[str, Any]] = {
     "tool": {"driver*": "toolComponent"},
     "toolComponent": {"name*": str, "version": str, "semanticVersion": str, "rules": ["reportingDescriptor"]},
     "reportingDescriptor": {
-        "id*": str, "name": str, "shortDescription": "multiformatMessageString", "fullDescription":
-        "multiformatMessageString", "defaultConfiguration": "reportingConfiguration",
+        "id*": str, "shortDescription": "multiformatMessageString", "fullDescription": "multiformatMessageString",
+        "help": "multiformatMessageString", "defaultConfiguration": "reportingConfiguration",
     },
     "multiformatMessageString": {"text*": str},
     "reportingConfiguration": {"level": LEVEL},
@@ -131,9 +131,35 @@ def test_fingerprints_outlive_lines_that_are_added(tmp_path: Path, monkeypatch: 
     assert sum(rule == "conversion" for rule in other.values()) == 1 and len(set(other) & set(before)) == 2
 
 
-def test_addresses_stay_addresses() -> None:
-    (result,) = sarif(Outcome([replace(check(TEXT, model=False)[0], source="s3://docs/a b.md")]))["runs"][0]["results"]
-    assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "s3://docs/a%20b.md"
+@pytest.mark.parametrize(
+    ("source", "uri"),
+    [
+        ("s3://docs/a b.md", "s3://docs/a%20b.md"),
+        ("s3://docs/a%20b.md", "s3://docs/a%2520b.md"),  # keys have no escapes
+        ("https://host/a%20b.md?x=1&y=2", "https://host/a%20b.md?x=1&y=2"),
+        ("http://host/größe.md", "http://host/gr%C3%B6%C3%9Fe.md"),
+        ("a#1 100%.md", "a%231%20100%25.md"),
+        ("c:größe?.md", "c%3Agr%C3%B6%C3%9Fe%3F.md"),
+        ("a\udcff.md", "a%FF.md"),  # a byte that is no UTF-8
+        ("/docs/a\udcff #.md", "file:///docs/a%FF%20%23.md"),
+    ],
+)
+def test_odd_names_become_uris(source: str, uri: str) -> None:
+    (result,) = sarif(Outcome([replace(check(TEXT, model=False)[0], source=source)]))["runs"][0]["results"]
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == uri
+
+
+def test_rules_have_what_code_hosts_demand(outcome: Outcome) -> None:
+    for rule in sarif(outcome)["runs"][0]["tool"]["driver"]["rules"]:
+        assert rule["help"]["text"]
+        assert rule.get("name", "").lower() != rule["id"], "a name that repeats the id is left out (SARIF1001)"
+
+
+def test_an_empty_name_is_no_place() -> None:
+    log = sarif(check_files([""], CheckOptions()))
+    verify(log, "sarifLog")
+    (said,) = log["runs"][0]["invocations"][0]["toolExecutionNotifications"]
+    assert "locations" not in said and said["message"]["text"].startswith("the name of a file is empty")
 
 
 def test_regions_end_where_the_number_ends_in_the_file(tmp_path: Path) -> None:
@@ -146,3 +172,12 @@ def test_regions_end_where_the_number_ends_in_the_file(tmp_path: Path) -> None:
     ]
     shown = [line[region["startColumn"] - 1 : region["endColumn"] - 1] for region in regions]
     assert shown == ["27&nbsp;mi", "27** mi", "27"]
+    assert not any("snippet" in region for region in regions), "the number was read in another way than it stands there"
+
+
+def test_columns_count_characters_and_snippets_are_what_stands_there(tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    file.write_text("😀 The lake is 28 km (27 mi) long.\n")
+    (result,) = sarif(check_files([str(file)], CheckOptions()))["runs"][0]["results"]
+    region = result["locations"][0]["physicalLocation"]["region"]
+    assert file.read_text()[region["startColumn"] - 1 : region["endColumn"] - 1] == region["snippet"]["text"] == "27 mi"

@@ -118,6 +118,14 @@ def test_reports(file: Path, tmp_path: Path) -> None:
     assert json.loads(run(file, "--sarif", "-")[1])["version"] == "2.1.0"
 
 
+def test_sarif_has_no_half_of_a_surrogate_pair(tmp_path: Path) -> None:
+    file, log = tmp_path / "a.jsonl", tmp_path / "report.sarif"
+    file.write_text('{"t": "\\ud83d A lake of 28 km (27 mi)."}\n')
+    run(file, "--sarif", log)
+    (result,) = json.loads(log.read_text())["runs"][0]["results"]
+    assert result["properties"]["passage"].encode().startswith(b"? A lake")
+
+
 def test_standard_input() -> None:
     assert run("-", text=TEXT)[0] == 1
     code, shown, _ = run("-", "--format", "csv", "--json", text="a,b,sum\n11,22,33\n14,25,39\n31,13,44\n17,18,36\n")

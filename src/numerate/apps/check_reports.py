@@ -125,26 +125,32 @@ def _relative(source: str) -> str:
 def _uri(source: str) -> str:
     if Path(source).is_absolute():
         return Path(source).as_uri()
-    return quote(source, safe=":/" if is_remote(source) else "/", errors="replace")
+    if source.startswith(("http://", "https://")):  # written as it has to be, with escapes and a query
+        return quote(source, safe="%/:?#[]@!$&'()*+,;=")
+    # Undecodable bytes of a name stay these bytes, as in `Path.as_uri`.
+    return quote(os.fsencode(source), safe=":/" if is_remote(source) else "/")
 
 
 def _descriptor(name: str, title: str, text: str) -> dict[str, Any]:
+    # A `name` beside the id is left out: it would only repeat it, and validators report that (SARIF1001).
     return {
         "id": name,
-        "name": "".join(word.capitalize() for word in name.split("-")),
         "shortDescription": {"text": title},
         "fullDescription": {"text": text},
+        "help": {"text": text},  # demanded by GitHub's code scanning
         "defaultConfiguration": {"level": "warning"},
     }
 
 
 def _notification(problem: Problem) -> dict[str, Any]:
-    source = _relative(problem.source)
-    place: dict[str, Any] = {"artifactLocation": {"uri": _uri(source)}}
+    level = "note" if problem.is_note else "error" if problem.fatal else "warning"
+    if not problem.source:  # an empty name is no place
+        return {"level": level, "message": {"text": problem.message}}
+    place: dict[str, Any] = {"artifactLocation": {"uri": _uri(_relative(problem.source))}}
     if problem.line is not None:
         place["region"] = {"startLine": max(1, problem.line)}
     return {
-        "level": "note" if problem.is_note else "error" if problem.fatal else "warning",
+        "level": level,
         "message": {"text": f"{problem.source}: {problem.message}"},
         "locations": [{"physicalLocation": place}],
     }
@@ -158,7 +164,9 @@ def _result(finding: Finding, index: int, copy: int) -> dict[str, Any]:
             region["startColumn"] = max(1, finding.column)
             behind = region["startColumn"] + len(finding.written.split("\n")[0])
             region["endColumn"] = finding.end_column or behind
-            region["snippet"] = {"text": finding.written}
+            # A snippet is what the region holds: not a number written with markup, or over the end of its line.
+            if region["endColumn"] - region["startColumn"] == len(finding.written):
+                region["snippet"] = {"text": finding.written}
         place["region"] = region
     location: dict[str, Any] = {"physicalLocation": place}
     if finding.cell is not None:

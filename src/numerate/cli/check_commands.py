@@ -176,11 +176,12 @@ def _report(outcome: Outcome, *, as_json: bool, html: str | None, sarif: str | N
     if html is not None:
         write_atomically(html, check_page(outcome))
     if sarif is not None:
-        report = json.dumps(sarif_report(outcome), ensure_ascii=False, indent=1)
+        # Half a surrogate pair becomes a question mark: strict JSON readers refuse a file that has its escape.
+        report = json.dumps(sarif_report(outcome), ensure_ascii=False, indent=1).encode("utf-8", "replace")
         if sarif == "-":
-            sys.stdout.buffer.write(report.encode("utf-8", "backslashreplace") + b"\n")
+            sys.stdout.buffer.write(report + b"\n")
         else:
-            write_atomically(sarif, report.encode("utf-8", "backslashreplace"))
+            write_atomically(sarif, report)
     if as_json:
         write_json(json_report(outcome))
     elif sarif != "-":
