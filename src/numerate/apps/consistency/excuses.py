@@ -11,6 +11,13 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from numerate.apps.consistency.given_numbers import is_given, is_no_measure
+from numerate.apps.consistency.other_things import (
+    at_another_time,
+    falling_on_purpose,
+    of_another_event,
+    of_another_person,
+    of_another_thing,
+)
 from numerate.apps.consistency.sentences.patterns import regex
 
 if TYPE_CHECKING:
@@ -20,7 +27,7 @@ if TYPE_CHECKING:
     from numerate.apps.consistency.sentences.quantities import Quantity
     from numerate.apps.findings import Finding
 
-__all__ = ["is_excused"]
+__all__ = ["Claim", "is_excused"]
 
 _LEFT_OUT_BEFORE = regex(
     r"\b(?:leav(?:e|es|ing) (?:out|aside)|left (?:out|aside)|(?<!tax )exclud(?:e|es|ing)|ignor(?:e|es|ing)"
@@ -103,7 +110,7 @@ TELLING = 10
 _SLACK = 1e-6
 
 
-class _Claim(NamedTuple):
+class Claim(NamedTuple):
     """A finding with the quantities it is about."""
 
     finding: Finding
@@ -143,7 +150,7 @@ def is_excused(finding: Finding, text: str, paragraphs: Sequence[Paragraph]) -> 
     return any(excuse(claim) for excuse in _EXCUSES.get(finding.rule, ()))
 
 
-def _claim(finding: Finding, paragraphs: Sequence[Paragraph]) -> _Claim | None:
+def _claim(finding: Finding, paragraphs: Sequence[Paragraph]) -> Claim | None:
     start = finding.span[0] if finding.span is not None else -1
     for paragraph in paragraphs:
         whole = paragraph.whole
@@ -153,7 +160,7 @@ def _claim(finding: Finding, paragraphs: Sequence[Paragraph]) -> _Claim | None:
             spans = [(each["start"], each["end"]) for each in finding.evidence.get("others", ())]
             if z is not None:
                 others = [known[span] for span in spans if span in known]
-                return _Claim(finding, paragraph, z, others, finding.evidence.get("expected"))
+                return Claim(finding, paragraph, z, others, finding.evidence.get("expected"))
     return None
 
 
@@ -163,7 +170,7 @@ _CAME_AND_WENT = regex(
 )
 
 
-def _right_is_told(claim: _Claim) -> bool:
+def _right_is_told(claim: Claim) -> bool:
     """Whether another number is the expected one, or is what the number lacks, and is said to have come or gone."""
     if claim.expected is None:
         return False
@@ -187,7 +194,7 @@ def _is_left_out(paragraph: Paragraph, quantity: Quantity) -> bool:
     )
 
 
-def _mean_without(claim: _Claim) -> bool:
+def _mean_without(claim: Claim) -> bool:
     """`Leaving out the freak 41, the nurses counted 12, 15 and 18, 15 on average`; judges' best and worst marks."""
     if _THEIR_MEAN.match(claim.paragraph.lead(claim.z)):
         return True  # `2.4 nights on average: 1.8 in winter`
@@ -197,7 +204,7 @@ def _mean_without(claim: _Claim) -> bool:
     return _TRIMMED.search(claim.paragraph.lower) is not None
 
 
-def _outside_range(claim: _Claim) -> bool:
+def _outside_range(claim: Claim) -> bool:
     """`The lowest count, 5,100, was taken in a snowstorm and left out`; `between 9 and 4` are times of the day."""
     ends = (claim.z, *claim.others)
     if len(ends) == 2 and all(each.group == "plain" and each.value in range(1, 13) for each in ends):
@@ -207,7 +214,7 @@ def _outside_range(claim: _Claim) -> bool:
     return _is_left_out(claim.paragraph, claim.z) or any(_is_left_out(claim.paragraph, each) for each in claim.others)
 
 
-def _gap_left_out(claim: _Claim) -> bool:
+def _gap_left_out(claim: Claim) -> bool:
     """A sum that fits with or without what was left out, or with `one each for A and B`."""
     if claim.expected is None:
         return False
@@ -230,7 +237,7 @@ def _gap_left_out(claim: _Claim) -> bool:
     return False
 
 
-def _base_of_shares(claim: _Claim) -> bool:
+def _base_of_shares(claim: Claim) -> bool:
     """`70 % and 2 % relative to 1,000 g of flour: 700 g and 20 g`: the whole is what the shares are of."""
     if any(each.start < claim.z.start for each in claim.others):
         return False
@@ -242,7 +249,7 @@ def _base_of_shares(claim: _Claim) -> bool:
     )
 
 
-def _at_once(claim: _Claim) -> bool:
+def _at_once(claim: Claim) -> bool:
     """`Of 200 guests, 120 had soup, 90 had salad and 60 had dessert`: more than all, as many had two of them."""
     if claim.expected is None or claim.z.value >= claim.expected or not claim.others:
         return False
@@ -253,7 +260,7 @@ def _at_once(claim: _Claim) -> bool:
     return len(_AT_ONCE.findall(words)) >= 1 and _ONE_EACH.search(words) is None
 
 
-def _other_factors(claim: _Claim) -> bool:
+def _other_factors(claim: Claim) -> bool:
     """A product with a factor that the rule did not see: another count, both ways, or two spans of time."""
     if not claim.expected:
         return False
@@ -280,7 +287,7 @@ def _other_factors(claim: _Claim) -> bool:
     return False
 
 
-def _special_price(claim: _Claim) -> bool:
+def _special_price(claim: Claim) -> bool:
     """`£24 each or five for £100`, `three for the price of two`."""
     paragraph, z = claim.paragraph, claim.z
     if z.group != "money":
@@ -296,7 +303,7 @@ def _special_price(claim: _Claim) -> bool:
     )
 
 
-def _swing(claim: _Claim) -> bool:
+def _swing(claim: Claim) -> bool:
     """`A profit of $18m from a loss of $7m, a $25m improvement`: the loss is negative."""
     if len(claim.others) != 2 or not claim.fits(sum(abs(each.value) for each in claim.others)):
         return False
@@ -307,7 +314,7 @@ def _swing(claim: _Claim) -> bool:
     return any(losses)
 
 
-def _bound(claim: _Claim) -> bool:
+def _bound(claim: Claim) -> bool:
     """`Replace it when the difference is 6.5 mm or more`; `4 minutes 10 seconds ahead of the bunch`."""
     tail = claim.paragraph.tail(claim.z)
     return _BOUND_BEHIND.match(tail) is not None or (
@@ -315,7 +322,7 @@ def _bound(claim: _Claim) -> bool:
     )
 
 
-def _part_of_sum(claim: _Claim) -> bool:
+def _part_of_sum(claim: Claim) -> bool:
     """Whether the number is one of neighbours that add up to another number of the paragraph exactly."""
     alike = [each for each in claim.paragraph.values if each.group == claim.z.group and each.unit == claim.z.unit]
     values = [each.value for each in alike][:MOST_OTHERS]
@@ -330,7 +337,7 @@ def _part_of_sum(claim: _Claim) -> bool:
     return False
 
 
-def _is_another(claim: _Claim) -> bool:
+def _is_another(claim: Claim) -> bool:
     """`127 patients in May and 172 in June. All 172 patients`: the number itself was told before."""
     return any(
         each.value == claim.z.value and each.group == claim.z.group and each.end < claim.z.start
@@ -339,10 +346,11 @@ def _is_another(claim: _Claim) -> bool:
 
 
 _EXCUSES = {
-    "repeated": (_is_another,), "average": (_mean_without,), "range": (_outside_range,),
+    "repeated": (_is_another, of_another_person), "average": (_mean_without, at_another_time),
+    "range": (_outside_range, at_another_time, falling_on_purpose),
     "sum": (_gap_left_out, _bound, _base_of_shares, _at_once),
-    "product": (_other_factors, _special_price), "difference": (_swing, _bound, _part_of_sum),
-    "percent": (_swing, _part_of_sum),
+    "product": (_other_factors, _special_price), "difference": (_swing, _bound, _part_of_sum, of_another_thing, of_another_event),
+    "percent": (_swing, _part_of_sum, at_another_time, of_another_thing),
 }  # fmt: skip
 
 

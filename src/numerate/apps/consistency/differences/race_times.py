@@ -46,7 +46,8 @@ _OPEN = regex(
     re.IGNORECASE,
 )
 _ANOTHER = regex(
-    r"^ (?:of )?(?:them|both|the (?:two|pair|others?|duo))\b|\b(?:record|best|standard|mark|qualif\w+|limit|cut"
+    r"^ (?:of )?(?:(?:the )?(?:third|fourth|fifth|next|rest|field|pack|bunch)|them|both|the (?:two|pair|others?|duo))\b"
+    r"|\b(?:record|best|standard|mark|qualif\w+|limit|cut"
     r"|leaders?|winner|pace|target|podium|medals?|bronze|gold|silver)\b"
 )
 """Behind a lead, something else than the two times that it is taken from."""

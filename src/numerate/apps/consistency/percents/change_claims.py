@@ -142,6 +142,12 @@ _FACTOR_WORD = (
     r"|tenfold)(?:ed|ing|es|s|e)?\b"
 )
 _FACTOR_BEFORE = regex(rf"{_FACTOR_WORD}(?P<far>[^;:()\ue000-\uf8ff]{{0,40}}?),? ?\(?$")
+_ADJECTIVE = regex(
+    r"(?:[,;:(] ?|^|\b(?:the|of|with|these|those|for|in|no|and|or|as) )(?:doubl|tripl|halv|quadrupl)ed "
+    r"(?!(?:in|over|from|to|its|their|his|her|our|the|an?|within|between|on|by|since|again|every|at|this|that|both|all"
+    r"|and|or|output|sales|revenues?|profits?|production|capacity)\b)[a-z-]+ (?:[a-z]+ )?$"
+)
+"""`exchanged digits from 0.3 to 0.2, doubled digits from 0.47 to 0.29`: what is called doubled did not double."""
 _FACTOR_AFTER = regex(rf"(?P<far>{_GAP}{{0,30}}?)(?:,| \(| –| -) ?(?:or |thus |i\.e\.,? |more or less )?{_FACTOR_WORD}")
 _HALF = regex(
     rf"\b(?P<w3>{_MOVED}) by (?P<hedge>more than |nearly |almost |about |roughly |over )?(?:an? "
@@ -271,7 +277,10 @@ def _around(sentence: Sentence, pair: re.Match[str], only_after: bool = False) -
             yield change
     if only_after:
         return
-    for match in (_FACTOR_BEFORE.search(before), _FACTOR_AFTER.match(skeleton, pair.end()), _HALF.search(before)):
+    factor = _FACTOR_BEFORE.search(before)
+    if factor is not None and _ADJECTIVE.search(before):
+        factor = None
+    for match in (factor, _FACTOR_AFTER.match(skeleton, pair.end()), _HALF.search(before)):
         if match is not None and not _BREAK.search(match["far"]) and ", the " not in match["far"]:
             groups = match.groupdict()
             if "part" in groups:
@@ -288,9 +297,9 @@ def _around(sentence: Sentence, pair: re.Match[str], only_after: bool = False) -
                     groups["hedge"] or "",
                 )
             else:
-                factor = _FACTORS[groups["factor"]]
+                times = _FACTORS[groups["factor"]]
                 yield Change(
-                    a, b, None, 1 if factor > 1 else -1, False, factor, groups["factor"] + "ed", groups["hedge"] or ""
+                    a, b, None, 1 if times > 1 else -1, False, times, groups["factor"] + "ed", groups["hedge"] or ""
                 )
 
 

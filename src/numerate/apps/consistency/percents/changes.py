@@ -53,6 +53,8 @@ def _judged(sentence: Sentence, change: Change) -> Finding | None:
     if change.points and c.group == "percent":
         return None
     if c.group == "percent":
+        if change.word == "margin":
+            return None  # `from $520 million to $480 million, with a margin of 12 %`: that of a profit
         return None if _COMPOUND.search(sentence.skeleton) else _percent(sentence, change)
     if c.unit is None and 0 < c.value < 1 and c.text[:1].isalpha():
         return _percent(sentence, change)
