@@ -212,6 +212,11 @@ def test_recall_and_precision_on_right_documents_of_many_registers(tmp_path: Pat
     assert recall >= 0.9 and precision >= 0.97
 
 
+def test_recall_and_precision_on_documents_and_their_traps(tmp_path: Path) -> None:
+    recall, precision = shares("twentyfourth.jsonl", tmp_path)
+    assert recall >= 0.85 and precision >= 0.97
+
+
 @pytest.mark.parametrize("name", ["seventh.jsonl", "ninth.jsonl", "eleventh.jsonl", "nineteenth.jsonl"])
 def test_recall_and_precision_on_documents_of_several_sentences(name: str, tmp_path: Path) -> None:
     recall, precision = shares(name, tmp_path)

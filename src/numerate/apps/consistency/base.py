@@ -134,7 +134,11 @@ def finding_in_cell(
 
 def written_like(quantity: Quantity, value: float) -> str:
     """Another value in the style of the quantity, with its unit: `17 mi` for 17.4 and `27 mi`."""
-    if len(quantity.numerals) != 1 or _has_unread_one(quantity):
+    if (
+        len(quantity.numerals) != 1
+        or _has_unread_one(quantity)
+        or quantity.text.endswith((" and a half", " and a quarter"))
+    ):
         return _in_two_units(quantity, value) or f"{value:.4g}{f' {quantity.unit}' if quantity.unit else ''}"
     numeral = quantity.numerals[0]
     if numeral.text[:1].isalpha():

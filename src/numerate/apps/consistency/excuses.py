@@ -17,6 +17,7 @@ from numerate.apps.consistency.other_things import (
     of_another_event,
     of_another_person,
     of_another_thing,
+    of_larger_group,
 )
 from numerate.apps.consistency.sentences.patterns import regex
 
@@ -178,6 +179,8 @@ def _right_is_told(claim: Claim) -> bool:
     for each in claim.peers():
         if each.group != claim.z.group or each.unit != claim.z.unit:
             continue
+        if claim.finding.rule == "average" and each.value == len(claim.others) and each.text.isalpha():
+            continue  # `2, 3 and 4 in the three tests`
         if abs(each.value - claim.expected) <= min(each.half, claim.z.half) and not claim.fits(each.value):
             return True
         around = f"{claim.paragraph.lead(each)[-24:]} | {claim.paragraph.tail(each)[:30]}"
@@ -339,17 +342,18 @@ def _part_of_sum(claim: Claim) -> bool:
 
 def _is_another(claim: Claim) -> bool:
     """`127 patients in May and 172 in June. All 172 patients`: the number itself was told before."""
-    return any(
+    return claim.z.group != "ratio" and any(  # of the two numbers of a score, one was told before
         each.value == claim.z.value and each.group == claim.z.group and each.end < claim.z.start
         for each in claim.paragraph.values
     )
 
 
 _EXCUSES = {
-    "repeated": (_is_another, of_another_person), "average": (_mean_without, at_another_time),
+    "repeated": (_is_another, of_another_person), "average": (_mean_without, at_another_time, of_larger_group),
     "range": (_outside_range, at_another_time, falling_on_purpose),
     "sum": (_gap_left_out, _bound, _base_of_shares, _at_once),
-    "product": (_other_factors, _special_price), "difference": (_swing, _bound, _part_of_sum, of_another_thing, of_another_event),
+    "product": (_other_factors, _special_price),
+    "difference": (_swing, _bound, _part_of_sum, of_another_thing, of_another_event),
     "percent": (_swing, _part_of_sum, at_another_time, of_another_thing),
 }  # fmt: skip
 

@@ -1,7 +1,7 @@
 """Words that say that a number is about another time, thing or person than the numbers it was compared with.
 
-`21 of 28 passed, against a pass rate of 65 % a year ago` and `his 45-year-old wife` do not contradict what stands before
-them. As all excuses, these are looked for once there is a finding.
+`21 of 28 passed, against a pass rate of 65 % a year ago` and `his 45-year-old wife` do not contradict what stands
+before them. As all excuses, these are looked for once there is a finding.
 """
 
 from __future__ import annotations
@@ -13,7 +13,10 @@ from numerate.apps.consistency.sentences.patterns import regex
 if TYPE_CHECKING:
     from numerate.apps.consistency.excuses import Claim
 
-__all__ = ["at_another_time", "falling_on_purpose", "of_another_event", "of_another_person", "of_another_thing"]
+__all__ = [
+    "at_another_time", "falling_on_purpose", "of_another_event", "of_another_person", "of_another_thing",
+    "of_larger_group",
+]  # fmt: skip
 
 _PERIOD = r"(?:year|month|week|season|quarter|decade|term|semester)"
 _OTHER_TIME_BEHIND = regex(
@@ -21,10 +24,10 @@ _OTHER_TIME_BEHIND = regex(
     rf"|(?: [a-z/]+)?,? (?:in the (?:previous|preceding|last)|last) {_PERIOD}\b"
 )
 _OTHER_TIME_BEFORE = regex(
-    rf"\b(?:those|that|these|the ones?) (?:of|from|in) (?:the )?(?:{_PERIOD} before|(?:last|previous|preceding|other|old"
-    rf"|earlier) [a-z]+)\b[^.;]*$"
-    r"|\b(?:in|at|for|of|with) the (?:old|former|previous|preceding|earlier|last|other) (?:one|(?:year|month|week|season"
-    r"|quarter|survey|parliament|house|version|edition|study|trial))\b[^.;]*$"
+    rf"\b(?:those|that|these|the ones?) (?:of|from|in) (?:the )?(?:{_PERIOD} before|(?:last|previous|preceding|other"
+    r"|old|earlier) [a-z]+)\b[^.;]*$"
+    r"|\b(?:in|at|for|of|with) the (?:old|former|previous|preceding|earlier|last|other) (?:one|(?:year|month|week"
+    r"|season|quarter|survey|parliament|house|version|edition|study|trial))\b[^.;]*$"
 )
 _COMPARED = regex(r"\b(?:than|from|on|over|versus|since|up|down|more|less|fewer|higher|lower)\b")
 _DAYS = regex(r"\b(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday)s?\b")
@@ -40,6 +43,10 @@ _CHANGE = regex(
     r"|match|race|game|meeting|average|mean"
 )
 """Nouns that go on with the numbers told before."""
+_GROUP = regex(
+    r" (?:in|for|of|across) (?:the|all|her|his|their) (?:whole |entire )?(?:class|school|year|group|country|region"
+    r"|league|team|city|state|division|district|nation|field|industry)\b"
+)
 _MEANT = regex(r"\b(?:planned|designed|expected|intended|supposed|meant|hoped|scheduled|budgeted|forecast)\b[^.;]*$")
 _PLACE_BEHIND = regex(
     r",? (?:ahead of|behind|in front of|clear of|faster than|slower than) (?:the )?(?:third|fourth|fifth|next|rest"
@@ -98,6 +105,15 @@ def of_another_thing(claim: Claim) -> bool:
 def _is_share(claim: Claim) -> bool:
     """Whether the percentage is compared with a part and its whole."""
     return len(claim.others) == 2 and claim.z.group == "percent" and " of " in claim.finding.message
+
+
+def of_larger_group(claim: Claim) -> bool:
+    """`Marks of 2, 3 and 4, and an average of 3.5 in the class`."""
+    last = max(claim.others, key=lambda each: each.end, default=claim.z)
+    is_other = " and an " in claim.paragraph.between(last, claim.z) or " while " in claim.paragraph.between(
+        last, claim.z
+    )
+    return is_other and _GROUP.match(claim.paragraph.tail(claim.z)) is not None
 
 
 def of_another_event(claim: Claim) -> bool:

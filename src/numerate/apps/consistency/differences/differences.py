@@ -22,6 +22,7 @@ from numerate.apps.consistency.differences.paragraph_gaps import paragraph_gaps
 from numerate.apps.consistency.differences.race_times import race_times
 from numerate.apps.consistency.differences.spans import Span, ages_of, spans_of
 from numerate.apps.consistency.differences.thing_ages import thing_ages
+from numerate.apps.consistency.differences.told_spans import days_of_month, told_spans
 from numerate.apps.consistency.percents.changes import change_findings
 from numerate.apps.consistency.percents.closed_changes import closed_ages, closed_margin, closed_way
 from numerate.apps.consistency.sentences.patterns import regex
@@ -120,7 +121,9 @@ class Differences(Rule):
 
     def paragraph(self, paragraph: Paragraph) -> Iterable[Finding]:
         """Looks for differences and durations whose two values stand anywhere near them."""
-        return paragraph_gaps(paragraph)
+        yield from paragraph_gaps(paragraph)
+        yield from told_spans(paragraph)
+        yield from days_of_month(paragraph)
 
     def _spans(self, sentence: Sentence) -> Iterable[Finding]:
         told = list(spans_of(sentence))

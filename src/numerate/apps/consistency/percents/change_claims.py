@@ -142,6 +142,8 @@ _FACTOR_WORD = (
     r"|tenfold)(?:ed|ing|es|s|e)?\b"
 )
 _FACTOR_BEFORE = regex(rf"{_FACTOR_WORD}(?P<far>[^;:()\ue000-\uf8ff]{{0,40}}?),? ?\(?$")
+_CALLED = regex(r" [a-z-]+s from ")
+"""Behind `doubled` at the begin of a further pair: `doubled digits from 0.47 to 0.29`."""
 _ADJECTIVE = regex(
     r"(?:[,;:(] ?|^|\b(?:the|of|with|these|those|for|in|no|and|or|as) )(?:doubl|tripl|halv|quadrupl)ed "
     r"(?!(?:in|over|from|to|its|their|his|her|our|the|an?|within|between|on|by|since|again|every|at|this|that|both|all"
@@ -280,7 +282,10 @@ def _around(sentence: Sentence, pair: re.Match[str], only_after: bool = False) -
     factor = _FACTOR_BEFORE.search(before)
     if factor is not None and _ADJECTIVE.search(before):
         factor = None
-    for match in (factor, _FACTOR_AFTER.match(skeleton, pair.end()), _HALF.search(before)):
+    behind = _FACTOR_AFTER.match(skeleton, pair.end())
+    if behind is not None and _CALLED.match(skeleton, behind.end()):
+        behind = None
+    for match in (factor, behind, _HALF.search(before)):
         if match is not None and not _BREAK.search(match["far"]) and ", the " not in match["far"]:
             groups = match.groupdict()
             if "part" in groups:

@@ -33,7 +33,8 @@ __all__ = ["Averages", "ListCounts"]
 _Q = one(VALUE)
 _LIST = rf"(?P<list>{_Q}(?:(?:, | and |, and ){_Q}){{1,9}})"
 _MEAN_BEHIND = regex(
-    rf"{_LIST}(?P<gap>{NO_NUMBER}{{0,45}}?\b(?P<word>averages?|mean|averaging|averaged)(?: [a-z]+){{0,2}}?(?: of"
+    rf"{_LIST}(?: (?:in|for|over|on|from|at|of) (?:the|her|his|its|their|all|these) {slot('n', COUNT)}(?= [a-z]+s\b))?"
+    rf"(?P<gap>{NO_NUMBER}{{0,45}}?\b(?P<word>averages?|mean|averaging|averaged)(?: [a-z]+){{0,2}}?(?: of"
     rf"| is| was| being|:|,)?) ?{slot('z', VALUE)}"
 )
 _MEAN_BEFORE = regex(
@@ -119,6 +120,8 @@ class Averages(Rule):
 
 def _mean(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
     parts, z = sentence.within(match["list"]), sentence.get(match, "z")
+    if match.groupdict().get("n") and sentence.get(match, "n").value != len(parts):
+        return
     # `4.1, 4.3 and 4.5 V`: a unit at the end holds for all.
     if len({part.unit for part in parts} - {None}) > 1 or len({part.group == "percent" for part in [*parts, z]}) > 1:
         return

@@ -6,13 +6,20 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, plain, rules
+from numerate.apps.consistency.products.body_mass import body_mass
 from numerate.apps.consistency.products.counted_doses import counted_doses
 from numerate.apps.consistency.products.counted_products import counted_products
+from numerate.apps.consistency.products.daily_doses import daily_doses
 from numerate.apps.consistency.products.each_gets import each_gets
 from numerate.apps.consistency.products.near_products import near_products
 from numerate.apps.consistency.products.paragraph_rates import paragraph_rates
 from numerate.apps.consistency.products.sized_products import found, sized
-from numerate.apps.consistency.products.unit_products import rate_conversions, told_areas, unit_products
+from numerate.apps.consistency.products.unit_products import (
+    rate_conversions,
+    told_areas,
+    told_volumes,
+    unit_products,
+)
 from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.sentences.slots import AMOUNT, COUNT, MONEY, UNIT, one, slot
 from numerate.apps.consistency.sentences.traits import VALUES
@@ -124,6 +131,9 @@ class Products(Rule):
         yield from near_products(paragraph)
         if paragraph.tally.units > 2 and any(map(paragraph.lower.__contains__, ("²", "m2", "square", "sq"))):
             yield from told_areas(paragraph)
+        yield from told_volumes(paragraph)
+        yield from daily_doses(paragraph)
+        yield from body_mass(paragraph)
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Looks for prices, groups, areas and rates."""

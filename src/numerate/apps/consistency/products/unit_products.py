@@ -10,9 +10,11 @@ import itertools
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
+from numerate.apps.consistency.sentences.gates import paragraph_gate
 from numerate.apps.consistency.sentences.paragraphs import NEEDED, slip_bits
 from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.sentences.slots import AMOUNT, UNIT, slot
+from numerate.apps.consistency.sentences.traits import UNITS, stems
 from numerate.numerals.unit_factors import converted, dimension_name, measure_of
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from numerate.apps.consistency.sentences.sentences import Sentence
     from numerate.apps.findings import Finding
 
-__all__ = ["rate_conversions", "told_areas", "unit_products"]
+__all__ = ["rate_conversions", "told_areas", "told_volumes", "unit_products"]
 
 MOST_VALUES = 5
 """Quantities with units of a sentence; those of longer lists belong to several things."""
@@ -201,3 +203,56 @@ def told_areas(paragraph: Paragraph) -> Iterator[Finding]:
     if bits >= NEEDED and 0.5 < z.value / real < 2:
         message = f"{a.text} x {b.text} = {plain(real)}, not {z.text}."
         yield finding_at("product", z, message, meant=real, others=[a, b], probability=0.86)
+
+
+_SIDE = regex(r"[ -](?:long|wide|deep|broad|high|tall|thick|in (?:length|width|depth|height|breadth))\b")
+_SIDES = regex(
+    r"(?:[ -](?:long|wide|deep|broad|high|tall|in (?:length|width|depth|height|breadth)))?,? ?"
+    r"(?:(?:and )?by|x|×|and)? ?"
+)
+_HOLDS = regex(
+    r"\b(?:holds?|held|volume|capacity|contains?|takes?|needs?|cubic|filled|full|room for|space|so|giv\w+|mak\w+|or"
+    r"|its)\b|[=(:]"
+)
+_ALL_OF_IT = regex(r"\b(?:volume|capacity|cubic|full|exactly|to the brim)\b|[=(]|m³")
+_NO_BOX = regex(
+    r"\b(?:cylind\w*|round|diameter|radius|spher\w*|cone|pyramid|slop\w*|taper\w*|average|triang\w*|two of|three of"
+    r"|together|side by side|walls?|oval|trapez\w*|shallow|half|only|currently|now holds|left|per|every|each)\b"
+)
+_WALLS = 0.75
+"""What walls and rims leave of the outer sides."""
+
+
+@paragraph_gate(UNITS[4], stems("long_ wide_ deep_ high_ tall_ length width depth height x_ by_ measur") | stems("×"))
+def told_volumes(paragraph: Paragraph) -> Iterator[Finding]:
+    """Three sides and the volume behind them: `2 m long, 1.5 m wide and 1 m deep and holds 4,000 litres`."""
+    volumes = [each for each in paragraph.values if each.unit and dimension_name(each.unit) == "volume"]
+    lengths = [each for each in paragraph.values if each.unit and dimension_name(each.unit) == "length"]
+    if len(volumes) != 1 or len(lengths) != 3:
+        return
+    z, sides = volumes[0], lengths
+    words = paragraph.around(*sides, z)
+    if any(each.hedge or each.value <= 0 for each in (z, *sides)) or z.start < sides[-1].end or _NO_BOX.search(words):
+        return
+    if not all(_SIDES.fullmatch(paragraph.between(a, b)) for a, b in itertools.pairwise(sides)):
+        return
+    if not _SIDE.match(paragraph.tail(sides[-1])) and not all(
+        _BY.fullmatch(paragraph.between(a, b)) for a, b in itertools.pairwise(sides)
+    ):
+        return
+    gap = paragraph.between(sides[-1], z)
+    if paragraph.place(z) - paragraph.place(sides[-1]) > 1 or not _HOLDS.search(gap):
+        return
+    real, blur = 1.0, z.half / z.value
+    for each in sides:
+        (metres,) = converted(each.value, each.unit or "", "m") or (0.0,)
+        real *= metres
+        blur += each.half / each.value if each.half < 0.4 else 0.01
+    size = measure_of(z.unit or "")
+    real /= size.factors[0] if size is not None else 1.0
+    if real <= 0 or not 0.09 < z.value / real < 11:
+        return
+    least = 1.0 if _ALL_OF_IT.search(gap + paragraph.tail(z)) and "hold" not in gap else _WALLS
+    if not least * (1 - blur - 0.02) <= z.value / real <= 1 + blur + 0.02:
+        message = f"{' x '.join(each.text for each in sides)} = {plain(real)} {z.unit}, not {z.text}."
+        yield finding_at("product", z, message, meant=real, others=sides, probability=0.87)

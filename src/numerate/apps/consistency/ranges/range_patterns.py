@@ -20,8 +20,9 @@ from numerate.apps.consistency.sentences.slots import (
 
 __all__ = [
     "AGED", "BC", "BETWEEN", "BETWEEN_YEARS", "CENTRE", "CENTRES", "CI", "CODE", "CUES", "DASHED", "DASHED_DAYS",
-    "DATES", "DAYS", "ENDED", "FROM_YEARS", "IN_UNITS", "LASTING", "LEAST", "LIMITS", "MEAN", "MOST", "NORMAL",
-    "OF_MONEY", "OTHER_END", "REVERSED", "SCALED", "SHARED", "SHORTENED", "TIME_OF_DAY", "TWO_THINGS", "YEARS",
+    "DATES", "DAYS", "ENDED", "FROM_YEARS", "GUESSED", "IN_UNITS", "LASTING", "LEAST", "LIMITS", "MEAN", "MOST",
+    "NORMAL", "OF_MONEY", "OTHER_END", "REVERSED", "SCALED", "SHARED", "SHORTENED", "TIME_OF_DAY", "TWO_THINGS",
+    "YEARS",
 ]  # fmt: skip
 
 _A, _B = slot("a", VALUE), slot("b", VALUE)
@@ -49,8 +50,13 @@ FROM_YEARS = regex(
 SHARED = regex(rf"(?<!from )(?<!by )(?<!\(){slot('a', UNIT)} to {slot('b', UNIT)}(?! (?:from|by))")
 LASTING = regex(
     r"\b(?:last(?:s|ed|ing)?|tak(?:es?|ing)|took|var(?:y|ies|ied|ying)|costs?|costing|weigh(?:s|ed|ing)?|persist\w*"
-    rf"|measur\w+|adjust\w*|available|selectable|settable)(?: [a-z]+)? from {slot('a', UNIT + MONEY)}"
+    r"|measur\w+|adjust\w*|available|selectable|settable"
+    r"|allowed|permitted|recommended|rated|suitable|usable|approved|operat(?:es?|ing)|stor(?:ed?|age)"
+    rf"|tolerat(?:es?|ed))(?: [a-z]+)? from {slot('a', UNIT + MONEY)}"
     rf" to {slot('b', UNIT + MONEY)}"
+)
+GUESSED = regex(
+    r"\b(?:expect\w*|forecast\w*|estimat\w*|predict\w*|project(?:s|ed|ing)|anticipat\w*|guid(?:es|ance|ed)|outlook)\b"
 )
 SHORTENED = regex(
     r"\b(?:cuts?|cutting|reduc\w+|shorten\w*|improv\w+|lower\w*|br(?:ing|ings|inging|ought)|sav(?:es?|ed|ing)|less"

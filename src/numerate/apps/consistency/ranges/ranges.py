@@ -33,6 +33,7 @@ from numerate.apps.consistency.ranges.range_patterns import (
     DAYS,
     ENDED,
     FROM_YEARS,
+    GUESSED,
     IN_UNITS,
     LASTING,
     LEAST,
@@ -132,7 +133,8 @@ class Ranges(Rule):
                 if BC.search(skeleton) or SCALED.match(skeleton, match.end("b")):
                     continue
                 if not (a.value < 0 or b.value < 0 or REVERSED.search(skeleton) or a.group == "percent"):
-                    yield from self._order(sentence, match, least=1.2)
+                    is_guess = a.group == "money" and GUESSED.search(skeleton[: match.start()]) is not None
+                    yield from self._order(sentence, match, least=1.0 if is_guess else 1.2)
         for match in LASTING.finditer(skeleton) if " from " in skeleton else ():
             if not (REVERSED.search(skeleton) or SHORTENED.search(skeleton)):
                 yield from self._order(sentence, match, least=1.2)

@@ -79,9 +79,9 @@ _SET_APART = regex(
     r"|less|than|compar\w*|versus|vs|against|instead|extra|further|additional|previous\w*|earlier|later|each|per|rose"
     r"|risen|fell|fallen|increased|reduc\w*|cut (?:to|by)|revised|corrected|average|mean|median|alone|including|between"
     r"|respectively|whereas|while|minus|plus|planned|forecast|estimate[ds]?|target\w*|maximum|minimum|at least|at most"
-    r"|remaining|rest|left over|grew|grown|dropp\w+|narrow\w*|widen\w*|smaller|larger|bigger|longer|shorter|cheaper"
-    r"|originally|initial\w*|except|similar|twin|last year|today|nowadays|currently|formerly|asked|wanted|sought"
-    r"|offered|the ones?|also|peak|discount\w*|% off)\b"
+    r"|remaining|rest|left over|grew|grown|dropp\w+|narrow(?:ed|s|ing)|widen\w*|smaller|larger|bigger|longer|shorter"
+    r"|cheaper|originally|initial\w*|except|similar|twin|last year|today|nowadays|currently|formerly|asked|wanted"
+    r"|sought|offered|the ones?|also|peak|discount\w*|% off)\b"
 )
 _APART_BEFORE = regex(
     r"\b(?:ago|until|before|if|would|could|without|nearby|still|no longer|(?:up|down|rise|fall|went|change) from)\b"

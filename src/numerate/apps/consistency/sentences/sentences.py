@@ -79,6 +79,8 @@ _MOST_OF_NAMES = {**dict.fromkeys(_SMALL_REFERENCES, 32), **dict.fromkeys(_REFER
 _ONE_AND = {"min": regex(r"(?<![a-z])an hour and $"), "month": regex(r"(?<![a-z])a year and $"),
             "s": regex(r"(?<![a-z])a minute and $")}  # fmt: skip
 """One of a larger unit before a number: `an hour and 45 minutes`."""
+_AND_A_PART = regex(r" and a (half|quarter)(?![- ](?:hours?|an?|days?|years?|of an?|minutes?|miles?|million)\b|-)")
+"""Behind a whole number with its unit."""
 SMALLER = {"ft": "in", "lb": "oz", "stone": "lb", "h": "min", "min": "s", "year": "month", "d": "h", "yd": "ft"}
 """The unit that goes on behind another one, as in `6 ft 2 in`."""
 
@@ -216,10 +218,21 @@ class Sentence:
                     and _SPAN.fullmatch(self.text, last.end - self.offset, each.start - self.offset)
                 ):
                     each.group = "year"
+                if each.unit is not None and self.text.startswith(" and a ", each.end - self.offset):
+                    self._with_part(each)
                 if each.unit in _ONE_AND and self.text[: each.start - self.offset].endswith("and "):
                     self._with_one(each)
                 merged.append(each)
         return merged[:MAX_QUANTITIES]
+
+    def _with_part(self, quantity: Quantity) -> None:
+        """Adds what follows a unit: `three hours and a half`."""
+        match = _AND_A_PART.match(self.text, quantity.end - self.offset)
+        if match is not None and quantity.group == "unit" and quantity.value == int(quantity.value):
+            quantity.value += 0.5 if match[1] == "half" else 0.25
+            quantity.step = 0.5
+            quantity.end += len(match[0])
+            quantity.text += match[0]
 
     def _with_slots(self) -> str:
         parts, end = [], 0

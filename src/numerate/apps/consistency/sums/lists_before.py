@@ -6,7 +6,7 @@ import itertools
 import re
 from typing import TYPE_CHECKING
 
-from numerate.apps.consistency.sentences.paragraphs import is_explained
+from numerate.apps.consistency.sentences.paragraphs import is_explained, slip_bits
 from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.wrong import wrong_sum
 
@@ -31,6 +31,9 @@ _BACK = regex(
     rf"|\b(?:thus|so|therefore|altogether) (?:[a-z]+ )?{_GOT}"
     r"|\bhaving [a-z]+(?: all)?(?: these| those| the)? ?$"
 )
+_THE = regex(r"\b(?:the|all|its|our|their) [$€£]?$")
+_AFTER_ALL = regex(r"\b(?:after|for|over|in|during|on) (?:the|all|our|their) [$€£]?$")
+_OF_NOUN = regex(r" of (?:the )?([a-z]{3,})\b")
 _LIST = regex(r",|\band\b|;|–|\bplus\b|\bwith\b")
 _APART = regex(
     r"\b(?:per|each|every|than|of (?:which|whom|them|these|those)|average|about|instead|another|more|total\w*"
@@ -46,10 +49,11 @@ def lists_before(paragraph: Paragraph) -> Iterator[Finding]:
     for z in values:
         here = paragraph.place(z)
         back = [each for each in values if paragraph.place(each) == here - 1]
-        first = next(each for each in values if paragraph.place(each) == here)
+        first = next(each for each in values if paragraph.place(each) == here and each.unit == z.unit)
         if first is not z or z.hedge or z.value < LEAST or not 2 <= len(back) <= MOST_PARTS or not _are_alike(back, z):
             continue
-        if not _BACK.search(paragraph.lead(z)) or _ELSE.search(paragraph.upto(z)):
+        is_back = _BACK.search(paragraph.lead(z)) is not None
+        if not (is_back or _is_named(paragraph, back, z)) or _ELSE.search(paragraph.upto(z)):
             continue
         between = [paragraph.between(one, other) for one, other in itertools.pairwise(back)]
         if not all(map(_LIST.search, between)) or any(map(_APART.search, between)):
@@ -60,8 +64,20 @@ def lists_before(paragraph: Paragraph) -> Iterator[Finding]:
         slack = z.blur + sum(each.blur for each in back)
         if abs(real - z.value) <= slack or z.value <= max(each.value for each in back):
             continue
+        if not is_back and not slip_bits(z, real):
+            continue  # `the` alone may name another thing
         if 0.7 < z.value / real < 1.45 and not is_explained(z, back):
             yield wrong_sum(z, back, real, 0.86)
+
+
+def _is_named(paragraph: Paragraph, parts: list[Quantity], z: Quantity) -> bool:
+    """Whether `the 370 g of flour` or `after the 191 km` points back at parts of flour, or at those with this unit."""
+    if z.unit is None or not _THE.search(paragraph.lead(z)):
+        return False
+    noun = _OF_NOUN.match(paragraph.tail(z))
+    if noun is None:
+        return len(parts) > 2 and _AFTER_ALL.search(paragraph.lead(z)) is not None
+    return all(re.match(rf" of (?:[a-z]+ ){{0,2}}{re.escape(noun[1])}\b", paragraph.tail(each)) for each in parts)
 
 
 def _are_alike(parts: list[Quantity], z: Quantity) -> bool:

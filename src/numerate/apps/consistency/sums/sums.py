@@ -118,7 +118,6 @@ _REFERENCE = regex(
     r"|channel)\s*$|\b(?:tables?|figures?|figs?\.?|sections?|chapters?|rows?|columns?|eqs?\.?|remark|lemma"
     r"|theorem) [\ue000-\ue009]"
 )
-_ACCOUNTS = regex(r"\b(?:accounts?|accounted|accounting) for\b")
 _OPEN = regex(
     r"\b(?:includ|among|especially|notably|e\.g|for example|such as|mostly|mainly|respectively|average|per |each|other|"
     r"field goals?|touchdowns?|free throws?|three-pointers?|extra points?|tries|more|another|additional"
@@ -230,9 +229,8 @@ class Sums(Rule):
         slack *= scale
         if abs(whole - total.value) <= slack or (total.hedge == "over" and whole > total.value):
             return
-        if whole < total.value and len(parts) == 2 and total.end < parts[0].start and _ACCOUNTS.search(named):
-            if " and " not in sentence.between(*parts):
-                return  # `the frame accounts for 21 kg of it, the motor for 17 kg`: there may be more
+        if whole < total.value and len(parts) == 2 and total.end < parts[0].start and " of the " in named:
+            return  # `the frame accounts for 21 kg of the weight, the motor for 17 kg`: there may be more
         if another_sum(sentence, total, parts, scale) or (whole < total.value and has_more_parts(sentence, len(parts))):
             return
         yield wrong_sum(total, parts, whole)

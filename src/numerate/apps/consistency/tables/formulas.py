@@ -8,7 +8,7 @@ import numpy as np
 
 __all__ = [
     "Formula", "change_of_rows", "changed_by", "changed_product", "difference_of", "flow_of", "growth_of",
-    "growth_of_rows", "mean_of",
+    "growth_of_rows", "index_of_body", "mean_of",
     "product_of", "quotient_of", "running_total", "scaled_by", "signed_sum", "sum_from_top", "sum_of", "taken_from",
     "weighted",
 ]  # fmt: skip
@@ -198,6 +198,18 @@ def quotient_of(a: int, b: int, scale: float) -> Formula:
         with np.errstate(divide="ignore", invalid="ignore"):
             expected = scale * values[:, a] / values[:, b]
             slack = np.where(halves[:, a] < 0.5, scale * halves[:, a] / np.abs(values[:, b]), 0.0)
+        return expected, slack
+
+    return formula
+
+
+def index_of_body(mass: int, height: int, metre: float) -> Formula:
+    """A mass by the square of a height, of which a metre has so many."""
+
+    def formula(values: np.ndarray, halves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            expected = values[:, mass] / (values[:, height] / metre) ** 2
+            slack = expected * (halves[:, mass] / values[:, mass] + 2 * halves[:, height] / values[:, height])
         return expected, slack
 
     return formula

@@ -15,9 +15,11 @@ from numerate.apps.consistency.tables.formulas import (
     Formula,
     changed_by,
     changed_product,
+    index_of_body,
     mean_of,
     quotient_of,
     signed_sum,
+    sum_of,
     taken_from,
     weighted,
 )
@@ -44,6 +46,21 @@ PRICED = regex(r"\b(?:price|rate|cost|fee|wage|each|per)\b", re.IGNORECASE)
 YEAR = regex(r"\b[12]\d{3}\b")
 _BORN = regex(r"\b(?:born|birth|yob|founded|built|established|opened)\b", re.IGNORECASE)
 _AGED = regex(r"^age\b(?! (?:at|when|of))|\bage (?:in|on) |\byears old\b", re.IGNORECASE)
+_BODY_MASS = regex(r"\b(?:bmi|body[ -]mass[ -]index)\b", re.IGNORECASE)
+_WEIGHT = regex(r"\b(?:weight|mass)\b", re.IGNORECASE)
+_HEIGHT = regex(r"\b(?:height|size|stature)\b", re.IGNORECASE)
+_CENTIMETRES = 3.0
+"""Heights of people above this are no metres."""
+_HALVES = (
+    ("girls", "boys"), ("women", "men"), ("female", "male"), ("females", "males"), ("adults", "children"),
+    ("home", "away"), ("day", "night"), ("present", "absent"), ("passed", "failed"),
+)  # fmt: skip
+"""Names of two columns that leave nothing else."""
+_BOTH = regex(
+    r"\b(?:total|all|sum|both|pupils|students|people|persons|patients|members|staff|employees|visitors|guests|participants"
+    r"|candidates|overall)\b",
+    re.IGNORECASE,
+)
 _PER = regex(r"(\S.*?)(?: per | ?/ ?)(?:an? )?(\S.*)", re.IGNORECASE)
 _BRACKETS = regex(r"\s*\([^()]*\)")
 
@@ -105,6 +122,8 @@ def known_by_name(table: NumberTable, columns: list[int]) -> Iterator[Candidate]
             text = f"{name[target]} = {year:.0f} - {name[source]}"
             blur = 0.0 if "31 dec" in name[target].lower() else 1.0
             yield Candidate("difference", target, (source,), text, taken_from(year, source, blur), is_told=True)
+    yield from _bodies(table, columns)
+    yield from _halves(table, columns)
     won = [each for each in columns if _WON.fullmatch(name[each].strip())]
     drawn = [each for each in columns if _DRAWN.fullmatch(name[each].strip())]
     for target in columns:
@@ -133,6 +152,32 @@ def known_by_name(table: NumberTable, columns: list[int]) -> Iterator[Candidate]
                 text = f"{name[target]} = 100 x {name[source]} / {share[1]}"
                 exact = weighted(source, 100 / float(share[1]), None)
                 yield Candidate("percentage", target, (source,), text, exact, -1.0, is_told=True)
+
+
+def _bodies(table: NumberTable, columns: list[int]) -> Iterator[Candidate]:
+    """Body-mass indexes beside weights in kilograms and heights in metres or centimetres."""
+    name = table.header
+    for target in columns:
+        if not _BODY_MASS.search(name[target]):
+            continue
+        masses = [each for each in columns if each != target and _WEIGHT.search(name[each])]
+        heights = [each for each in columns if each != target and _HEIGHT.search(name[each])]
+        if len(masses) == len(heights) == 1:
+            metre = 100.0 if float(np.nanmedian(table.values[:, heights[0]])) > _CENTIMETRES else 1.0
+            text = f"{name[target]} = {name[masses[0]]} / {name[heights[0]]}²"
+            formula = index_of_body(masses[0], heights[0], metre)
+            yield Candidate("percentage", target, (masses[0], heights[0]), text, formula, is_told=True)
+
+
+def _halves(table: NumberTable, columns: list[int]) -> Iterator[Candidate]:
+    """Girls and boys beside all pupils."""
+    names = {table.header[each].strip().lower(): each for each in columns}
+    for one, other in _HALVES:
+        for target in columns if one in names and other in names else ():
+            pair = names[one], names[other]
+            if target not in pair and _BOTH.search(table.header[target]):
+                text = f"{table.header[target]} = {table.header[pair[0]]} + {table.header[pair[1]]}"
+                yield Candidate("row-sum", target, pair, text, sum_of(pair), is_told=True)
 
 
 def rates_by_name(table: NumberTable, columns: list[int]) -> Iterator[Candidate]:

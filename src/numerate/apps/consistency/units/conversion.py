@@ -15,6 +15,7 @@ from numerate.apps.consistency.units.loose_conversions import (
     article_conversions,
     clock_conversions,
     loose_conversions,
+    same_amounts,
     told_conversions,
     words_and_figures,
 )
@@ -101,6 +102,7 @@ class Conversion(Rule):
             yield from scaled_money(paragraph)
         if paragraph.tally.units > 1:
             yield from told_conversions(paragraph)
+            yield from same_amounts(paragraph)
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Compares the quantities before and inside of brackets, and on both sides of `or`."""

@@ -24,7 +24,14 @@ if TYPE_CHECKING:
     from numerate.apps.consistency.sentences.sentences import Sentence
     from numerate.apps.findings import Finding
 
-__all__ = ["article_conversions", "clock_conversions", "loose_conversions", "told_conversions", "words_and_figures"]
+__all__ = [
+    "article_conversions",
+    "clock_conversions",
+    "loose_conversions",
+    "same_amounts",
+    "told_conversions",
+    "words_and_figures",
+]
 
 MOST_WORDS = 70
 MOST_LISTED = 4
@@ -68,6 +75,34 @@ def loose_conversions(sentence: Sentence) -> Iterator[Finding]:
         words = sentence.between(one, other)
         if _are_two_systems(one, other) and len(words) <= MOST_WORDS and not _are_lists(values, place):
             yield from _compared(one, other, words)
+
+
+_SAME_AMOUNT = regex(
+    r"\b(?:the|this|that|its|which is the) (?:very )?same (?:pressure|temperature|speed|distance|length|height|weight"
+    r"|mass|volume|amount|value|area|power|energy|force|depth|width|size|quantity|reading|dose|altitude|torque|thing|level)\b"
+)
+_NOT_SAME = regex(r"\b(?:not|than|as|about|almost|nearly|at|per|every|from|until|twice|half|more|less|before|after)\b")
+
+
+@paragraph_gate(stems("same_"), UNITS[2])
+def same_amounts(paragraph: Paragraph) -> Iterator[Finding]:
+    """Two units beside `the same pressure` or `which is the same value`: `6.0 bar ... the same pressure is 187 psi`."""
+    for one, other in itertools.pairwise(paragraph.values):
+        if not one.group == other.group == "unit" or one.unit == other.unit or one.hedge or other.hedge:
+            continue
+        words = f"{paragraph.between(one, other)} | {paragraph.tail(other, 40)}"
+        told = _SAME_AMOUNT.search(words)
+        if told is None or paragraph.place(other) - paragraph.place(one) > 1 or len(words) > MOST_WORDS + 60:
+            continue
+        kind = dimension_name(one.unit or "")
+        if kind is None or kind in _NOT_CHECKED or kind != dimension_name(other.unit or "") or other.value <= 0:
+            continue
+        reals = _reals(one, other)
+        if _NOT_SAME.search(words[: told.start()].replace("given as", "")) or not reals or _agree(one, other, reals):
+            continue
+        if 0.09 < other.value / reals[0] < 11:
+            message = f"{one.text} are {written_like(other, reals[0])}, not {other.text}."
+            yield finding_at("conversion", other, message, meant=reals[0], others=[one], probability=0.88)
 
 
 @paragraph_gate(stems("that this_ which_ it"), UNITS[2])

@@ -163,6 +163,11 @@ _TAKES = regex(
     rf"\btakes? (?:[a-z]+ )?{_HEDGE}{slot('q', UNIT)} to (?P<what>walk|drive|reach|get|complete|finish|fly|read|cook"
     r"|travel|cross|climb|build|arrive)\b"
 )
+_RAN = regex(
+    rf"\b(?:ran|swam|rowed|cycled|walked|jogged|hiked|drove|flew|sailed|marched) (?:the |his |her |their |an? )?"
+    rf"(?:[a-z]+ )?{slot('d', UNIT)}(?: [a-z]+)? in {_HEDGE}{slot('q', UNIT)}(?=[.,;)]|$| (?:and|but|to|at)\b)"
+)
+_RUN_IN = frozenset({"time", "volume", "mass", "energy"})
 _IN_LENGTH = regex(rf"{slot('q', UNIT)} in (?P<what>{'|'.join(_MEASURES)})\b")
 
 
@@ -207,6 +212,9 @@ class UnitFit(Rule):
             yield from self._compared(sentence, match, *_ADJECTIVES[match["what"] or match["what2"]], name)
         for match in matches(skeleton, (((" take",), _TAKES),)):
             yield from self._compared(sentence, match, frozenset({"time", "energy", "volume", "length"}), "a duration")
+        for match in matches(skeleton, (((" in ",), _RAN),)) if skeleton.count(UNIT) > 1 else ():
+            if dimension_name(sentence.get(match, "d").unit or "") == "length":
+                yield from self._compared(sentence, match, _RUN_IN, "a time")
         for match in matches(skeleton, (((" in ",), _IN_LENGTH),)):
             yield from self._compared(sentence, match, *_MEASURES[match["what"]])
 
