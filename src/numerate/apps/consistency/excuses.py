@@ -18,6 +18,7 @@ from numerate.apps.consistency.other_things import (
     of_another_person,
     of_another_thing,
     of_larger_group,
+    of_other_one,
 )
 from numerate.apps.consistency.sentences.patterns import regex
 
@@ -348,10 +349,16 @@ def _is_another(claim: Claim) -> bool:
     )
 
 
+def _is_sum(claim: Claim) -> bool:
+    """`250 ml of cream and 270 ml of milk. Stir the 520 ml`: the number is the sum of numbers told before."""
+    before = [each for each in claim.paragraph.alike(claim.z) if each.end < claim.z.start]
+    return claim.z.unit is not None and len(before) > 1 and claim.fits(sum(each.value for each in before))
+
+
 _EXCUSES = {
-    "repeated": (_is_another, of_another_person), "average": (_mean_without, at_another_time, of_larger_group),
+    "repeated": (_is_another, _is_sum, of_another_person), "average": (_mean_without, at_another_time, of_larger_group),
     "range": (_outside_range, at_another_time, falling_on_purpose),
-    "sum": (_gap_left_out, _bound, _base_of_shares, _at_once),
+    "sum": (_gap_left_out, _bound, _base_of_shares, _at_once, of_other_one),
     "product": (_other_factors, _special_price),
     "difference": (_swing, _bound, _part_of_sum, of_another_thing, of_another_event),
     "percent": (_swing, _part_of_sum, at_another_time, of_another_thing),

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "at_another_time", "falling_on_purpose", "of_another_event", "of_another_person", "of_another_thing",
-    "of_larger_group",
+    "of_larger_group", "of_other_one",
 ]  # fmt: skip
 
 _PERIOD = r"(?:year|month|week|season|quarter|decade|term|semester)"
@@ -43,6 +43,7 @@ _CHANGE = regex(
     r"|match|race|game|meeting|average|mean"
 )
 """Nouns that go on with the numbers told before."""
+_OTHER_ONE = regex(r"^the other [a-z]+ (?:has|had|is|was|gets|got|needs) (?:[a-z]+ )?$")
 _GROUP = regex(
     r" (?:in|for|of|across) (?:the|all|her|his|their) (?:whole |entire )?(?:class|school|year|group|country|region"
     r"|league|team|city|state|division|district|nation|field|industry)\b"
@@ -51,6 +52,10 @@ _MEANT = regex(r"\b(?:planned|designed|expected|intended|supposed|meant|hoped|sc
 _PLACE_BEHIND = regex(
     r",? (?:ahead of|behind|in front of|clear of|faster than|slower than) (?:the )?(?:third|fourth|fifth|next|rest"
     r"|others?|pack|bunch|field)\b"
+)
+_MORE_TIME = regex(r" (?:more|longer|extra)\b")
+_SECOND_SUBJECT = regex(
+    r"(?:\band|\bwhile|\bbut|;) (?:the|his|her|its|their) (?:second|third|next|last) [a-z]+ (?:was|were|is|are|had)\b"
 )
 _HAD = regex(r"\b(?:he|she|they|who|it) had (?!been )(?:[a-z]+ )?[a-z]+(?:ed|en|ld|ght|ent|ept|ung|un) [^.;,]*$")
 _HAD_NOT_BEEN = regex(r"\b(?:he|she|they|who|it) had (?!been )")
@@ -94,6 +99,8 @@ def of_another_thing(claim: Claim) -> bool:
     last = max(claim.others, key=lambda each: each.end)
     between = paragraph.between(last, z)
     subject = _NEW_SUBJECT.search(between)
+    if claim.finding.rule == "difference" and _SECOND_SUBJECT.search(between):
+        return True
     if subject is not None and not _CHANGE.search(subject["noun"]) and claim.finding.rule == "difference":
         return subject["noun"] not in paragraph.upto(last)
     if claim.finding.rule != "difference":
@@ -105,6 +112,11 @@ def of_another_thing(claim: Claim) -> bool:
 def _is_share(claim: Claim) -> bool:
     """Whether the percentage is compared with a part and its whole."""
     return len(claim.others) == 2 and claim.z.group == "percent" and " of " in claim.finding.message
+
+
+def of_other_one(claim: Claim) -> bool:
+    """`The other project has 35 with four rooms`: no rest of the numbers before."""
+    return _OTHER_ONE.search(claim.paragraph.upto(claim.z)) is not None
 
 
 def of_larger_group(claim: Claim) -> bool:
@@ -119,7 +131,8 @@ def of_larger_group(claim: Claim) -> bool:
 def of_another_event(claim: Claim) -> bool:
     """`It had been planned for 76 years of work`; `after she had led the school for 20 years`; `ahead of the third`."""
     paragraph, z = claim.paragraph, claim.z
-    if _PLACE_BEHIND.match(paragraph.tail(z)):
+    tail = paragraph.tail(z)
+    if _PLACE_BEHIND.match(tail) or (claim.finding.message.startswith("From ") and _MORE_TIME.match(tail)):
         return True
     if any(each.start > z.start for each in claim.others):
         return False

@@ -69,7 +69,7 @@ def told_spans(paragraph: Paragraph) -> Iterator[Finding]:
             each for each in paragraph.whole.quantities if here - 1 <= paragraph.place(each) and each.end <= d.start
         ]
         spans = [each for each in near if each.unit in _DAYS]
-        times = [each for each in near if each.group in ("date", "year")]
+        times = [each for each in near if each.group in ("date", "year", "clock")]
         if is_back and len(spans) == 1 and not times and spans[0].unit != d.unit:
             yield from _other_unit(paragraph, spans[0], d)
         elif len(times) == 2 and not spans and times[0].group == times[1].group:
@@ -92,19 +92,24 @@ def _other_unit(paragraph: Paragraph, span: Quantity, d: Quantity) -> Iterator[F
 
 
 def _between(paragraph: Paragraph, a: Quantity, b: Quantity, d: Quantity, is_back: bool) -> Iterator[Finding]:
-    words = paragraph.around(a, b, d)
+    words = f"{paragraph.lead(a)[-24:]} | {paragraph.between(a, d)}"
     if a.value >= b.value or a.hedge or b.hedge or _APART.search(words):
         return
     if not is_back and not (a.group == "year" and d.unit == "year" and _LIFE.search(words)):
         return
-    days = b.value - a.value if a.group == "date" else (b.value - a.value) * YEAR_DAYS
+    days = (b.value - a.value) * {"date": 1.0, "year": YEAR_DAYS, "clock": 1 / 1440}[a.group]
     size = _DAYS[d.unit or ""]
     real = days / size
-    if (a.group == "year" and size < 300) or size < 1 or not 0.25 < d.value / max(real, 0.1) < 4:
+    if (
+        (a.group == "year" and size < 300)
+        or (size < 1) != (a.group == "clock")
+        or not 0.25 < d.value / max(real, 0.1) < 4
+    ):
         return
-    if abs(real - d.value) <= 1.01 + 0.02 * real:
+    if abs(real - d.value) <= (5 * _DAYS["min"] / size if a.group == "clock" else 1.01 + 0.02 * real):
         return
-    message = f"From {a.text} to {b.text} are {plain(round(real))} {_NAMES[d.unit or 'd']}, not {d.text}."
+    told = f"{plain(round(real, 1 if size < 1 else 0))} {_NAMES[d.unit or 'd']}"
+    message = f"From {a.text} to {b.text} are {told}, not {d.text}."
     yield finding_at("difference", d, message, meant=float(round(real)), others=[a, b], probability=0.88)
 
 
@@ -127,7 +132,7 @@ def days_of_month(paragraph: Paragraph) -> Iterator[Finding]:
     said = d.value * _DAYS.get(d.unit or "", 1.0)
     if said <= days + 1 + (2 if d.unit == "week" else 0) or said > 4 * days:
         return
-    if _MORE_DAYS.search(gap) or _MORE_DAYS.search(paragraph.tail(d, 25)):
+    if (_MORE_DAYS.search(gap) and not _BACK.search(paragraph.lead(d))) or _MORE_DAYS.search(paragraph.tail(d, 25)):
         return
     message = f"{run[0].strip().capitalize()} has {days} days, which is less than {d.text}."
     yield finding_at("difference", d, message, probability=0.88)

@@ -196,9 +196,11 @@ def told_scores(sentences: Sequence[Sentence]) -> Iterator[Finding]:
     noun = again["noun"] or ""
     if not _RESULT.match(noun) or not re.search(r"\b(?:the|this|that|their|her|his|its) $", before):
         return
+    if one is other and "after the " in before:
+        return  # `the 2-0 victory on Sunday, after the 2-1 victory in Lund`
     lead = other.text[max(0, again.start() - 50) : again.start()].lower()
     if (
-        _OTHER.search(re.sub(r"^.*[,;]|\bafter the $", "", lead))
+        _OTHER.search(re.sub(r"^.*[,;]|\bafter (?:the|this|that) $", "", lead))
         or not _RESULT_VERB.search(around)
         or _OTHER.search(around)
     ):

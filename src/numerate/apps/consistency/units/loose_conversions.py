@@ -47,7 +47,9 @@ _APART = regex(
 )
 _SAME = regex(
     r"\b(?:that is|that['’]s|i\.e\.|in other words|which (?:is|equals|makes|comes to|works out at|corresponds to|means)"
-    r"|or (?:about|roughly|around|some|nearly)|equivalent to|equals|namely),? ?(?:(?:about|roughly|around|some|nearly"
+    r"|or (?:about|roughly|around|some|nearly)|equivalent to|equals|namely"
+    r"|which [a-z '’-]{0,30}?(?:gives?|gave|shows?|lists?|marks?|reads?|quotes?|puts?)(?: [a-z]+){0,2} as"
+    r"),? ?(?:(?:about|roughly|around|some|nearly"
     r"|just|over|under|almost|only|well|a little) )*$"
 )
 """Words right before the second quantity that leave no other reading."""
