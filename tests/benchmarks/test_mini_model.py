@@ -245,6 +245,12 @@ def test_the_whole_chain_makes_a_model(
     assert "By kind, of any test sentences" in (output / "README.md").read_text("utf-8")
     kept = {path.name for path in (tmp_path / "again" / "refit").iterdir()}
     assert {"calibration.json", "intervals.json", "coverage-3.json", "alarms-market.json"} <= kept
+    capsys.readouterr()
+    folders = [f"--folder={folder}", f"--finished={output}", f"--data={data}"]
+    importlib.import_module("mini_trials").main([*folders, "--names", "numbers", "twin", "--most=20"])
+    rows = {line.split("|")[1].strip(): line for line in capsys.readouterr().out.splitlines() if line.startswith("|")}
+    assert rows.keys() >= {"finished", "numbers", "twin"}
+    assert rows["twin"].count("0.") == 1 < rows["numbers"].count("0.")
     other = ["--name=mog", "--head=mog", "--without-tables", f"--output={tmp_path / 'sent'}"]
     mini.main(["train", "--tiny", f"--folder={folder}", *other])
     described = json.loads((tmp_path / "sent" / "mog.json").read_text("utf-8"))
