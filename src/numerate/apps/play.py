@@ -66,6 +66,9 @@ def build_page(answer: Callable[..., str], results: str | Path = "results") -> A
     modelled: dict[str, Any] = {
         "api_visibility": "private", "concurrency_id": "models", "concurrency_limit": _WITH_MODEL,
     }  # fmt: skip
+    # Triggers of the same output are one event, so that answers cannot overtake each other, and a trigger during a
+    # request asks again after it: by default, gradio drops it and the page would keep the answer to an old state.
+    latest: dict[str, Any] = {**modelled, "trigger_mode": "always_last"}
 
     def choices(text: str) -> Any:
         found = number_names(text or "")
@@ -85,14 +88,12 @@ def build_page(answer: Callable[..., str], results: str | Path = "results") -> A
             marked = safely(lambda given: marked_html(_short(given)))
             text.change(marked, text, shown, api_visibility="private")
             text.change(choices, text, chosen, api_visibility="private")
-            for each in (text.submit, power.release, chosen.change):
-                each(words, [text, chosen, power], out, **modelled)
+            gradio.on([text.submit, power.release, chosen.change], words, [text, chosen, power], out, **latest)
         with gradio.Tab("Gap"):
             gap = gradio.Textbox(_GAP, label="A sentence with [NUM]", max_length=MAX_SENTENCE, elem_id="gap")
             ask = gradio.Button("What number?", elem_id="ask")
             density = gradio.HTML(elem_id="density")
-            for each in (gap.submit, ask.click):
-                each(drawn, gap, density, **modelled)
+            gradio.on([gap.submit, ask.click], drawn, gap, density, **latest)
         with gradio.Tab("Check"):
             report = gradio.Textbox(_REPORT, lines=8, label="Text", max_length=MAX_TEXT, elem_id="report")
             file = gradio.File(label="or a file", type="filepath", elem_id="file")
