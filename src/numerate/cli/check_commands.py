@@ -35,7 +35,7 @@ def check(
     sarif: Annotated[str | None, typer.Option(help="Write a SARIF 2.1.0 report to this file; - is stdout.")] = None,
     kind: Annotated[
         str | None,
-        typer.Option("--format", help="text, markdown, html, csv, tsv, json, jsonl, xlsx or docx; else by name."),
+        typer.Option("--format", help="text, markdown, latex, html, csv, tsv, json, jsonl, xlsx, docx; else by name."),
     ] = None,
     model: Annotated[
         str | None,

@@ -12,6 +12,7 @@ from numerate.apps.documents import Document, Problem
 from numerate.apps.formats.delimited import read_delimited, read_tabs
 from numerate.apps.formats.html_pages import read_html
 from numerate.apps.formats.json_records import read_json, read_json_lines
+from numerate.apps.formats.latex import read_latex
 from numerate.apps.formats.office import read_xlsx
 from numerate.apps.formats.source_lines import Source
 from numerate.apps.formats.streams import SNIFFED, Gunzip, Recoded, binary_kind, first_bytes, open_bytes, text_encoding
@@ -27,13 +28,13 @@ __all__ = ["FORMATS", "check_format", "format_of", "read_documents", "suffix_for
 
 Reader = Callable[[Source], Iterator[Document | Problem]]
 FORMATS: Mapping[str, Reader] = {
-    "text": read_text, "markdown": read_markdown, "html": read_html, "csv": read_delimited, "tsv": read_tabs,
-    "json": read_json, "jsonl": read_json_lines, "xlsx": read_xlsx, "docx": read_docx,
+    "text": read_text, "markdown": read_markdown, "latex": read_latex, "html": read_html, "csv": read_delimited,
+    "tsv": read_tabs, "json": read_json, "jsonl": read_json_lines, "xlsx": read_xlsx, "docx": read_docx,
 }  # fmt: skip
 """Name of a format -> its reader."""
 _BINARY = ("xlsx", "docx")
 _SUFFIXES = {
-    ".txt": "text", ".text": "text", ".rst": "text", ".tex": "text", ".log": "text", ".md": "markdown",
+    ".txt": "text", ".text": "text", ".rst": "text", ".tex": "latex", ".log": "text", ".md": "markdown",
     ".markdown": "markdown", ".html": "html", ".htm": "html", ".xhtml": "html", ".csv": "csv", ".tsv": "tsv",
     ".tab": "tsv", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".xlsx": "xlsx", ".xlsm": "xlsx",
     ".docx": "docx",

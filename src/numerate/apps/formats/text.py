@@ -12,12 +12,14 @@ from numerate.apps.formats.source_lines import Lines
 from numerate.apps.formats.table_shape import column_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numerate.apps.documents import Problem
     from numerate.apps.formats.source_lines import Source
 
-__all__ = ["read_markdown", "read_text"]
+    Markup = Callable[[str], tuple[str, list[tuple[int, int]]]]
+
+__all__ = ["Block", "read_markdown", "read_text"]
 
 BLOCK = 64 * 1024
 """Characters after which a text is cut at the next blank line; four times as many cut it at any line."""
@@ -38,7 +40,7 @@ _RAW = re.compile(r"<(script|style|pre)\b", re.IGNORECASE)
 def read_text(source: Source) -> Iterator[Document | Problem]:
     """A text file in blocks of some 64 KB that end at blank lines."""
     lines = Lines(source)
-    block = _Block(source, lines)
+    block = Block(source, lines)
     for line in lines:
         yield from block.add(line, line)
     yield from block.ended()
@@ -48,7 +50,7 @@ def read_text(source: Source) -> Iterator[Document | Problem]:
 def read_markdown(source: Source) -> Iterator[Document | Problem]:
     """A Markdown file: tables become tables; code, links and markup are left out."""
     lines = Lines(source)
-    block = _Block(source, lines)
+    block = Block(source, lines)
     hidden, noted = _Hidden(), _Noted()
     table: list[str] = []
     first = 0
@@ -76,11 +78,13 @@ def read_markdown(source: Source) -> Iterator[Document | Problem]:
     yield from source.named_problems()
 
 
-class _Block:
-    """Lines of a text until they are enough for a document."""
+class Block:
+    """Lines of a text until they are enough for a document; `markup` gives the text of a line and its places."""
 
-    def __init__(self, source: Source, lines: Lines) -> None:
-        self.source, self.lines = source, lines
+    def __init__(
+        self, source: Source, lines: Lines, markup: Callable[[str], tuple[str, list[tuple[int, int]]]] = plain_line
+    ) -> None:
+        self.source, self.lines, self.markup = source, lines, markup
         self.kept: list[str] = []
         self.places: dict[int, list[tuple[int, int]]] = {}  # kept line -> offsets in it, and their columns in the file
         self.size = self.column = 0
@@ -105,7 +109,7 @@ class _Block:
 
     def plain(self, line: str, index: int) -> str:
         """The line as a reader sees it, so that `(*27* mi)` reads as `(27 mi)`; remembers where its pieces were."""
-        text, places = plain_line(line)
+        text, places = self.markup(line)
         if places != [(0, 1)]:
             self.places[index] = places
         return text
@@ -213,7 +217,7 @@ class _Noted:
         self.table, self.below = None, []
 
 
-def _ended_table(source: Source, table: list[str], first: int, block: _Block) -> Document | None:
+def _ended_table(source: Source, table: list[str], first: int, block: Block) -> Document | None:
     """The table of the last lines; if they are none, they are put back into the text that is kept."""
     found = _table(source, table, first)
     start = len(block.kept) - len(table)
