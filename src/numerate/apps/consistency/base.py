@@ -153,15 +153,15 @@ def written_like(quantity: Quantity, value: float) -> str:
 
 def _rendered(style: Any, value: float) -> str:
     """The value in a style, with more decimals where rounding would make it another one: 0.009 in the style of 0.09."""
-    number = render(style, value)
+    first = number = render(style, value)
     while style.family == "decimal" and style.decimals < MOST_DECIMALS:
         read = find(number)
         # `3.7m` of `€3.7m` reads as metres.
         if len(read) != 1 or read[0].unit is not None or abs(read[0].value - value) <= MOST_ROUNDING * abs(value):
-            break
+            return number
         style = dataclasses.replace(style, decimals=style.decimals + 1, anchor=None)
         number = render(style, value)
-    return number
+    return first  # decimals are not what it lacks: `1.130,0` by itself reads as another number than in its text
 
 
 def _has_unread_one(quantity: Quantity) -> bool:

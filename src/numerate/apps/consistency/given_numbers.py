@@ -47,6 +47,13 @@ _OF_A_MULTIPLE = regex(
     r"(?: [a-z]+)? (?:more|less|fewer) than (?:[a-z0-9]+ times|twice|thrice|half|double|a third|a quarter)\b"
 )
 """`20 less than three times as many`: a difference to a number that is not told."""
+_OTHER_RATE = regex(
+    r"\b(?:margins?|returns? on [a-z'’-]+(?: [a-z'’-]+)?|yields?|(?:tax|interest|occupancy|vacancy|turnover|response"
+    r"|churn|conversion|payout|utilisation|utilization|inflation|discount) rates?|market shares?|[a-z-]+ (?:ratio|quota))"
+    r" (?:of|at|was|is|reached|came to)(?: (?:about|some|now|just|only|around|nearly|almost))? ?$"
+)
+"""Rates that have a whole of their own: `EBIT rose from 4.1 to 4.9 million, a margin of 11 %`."""
+_FROM = regex(r"\bfrom (?:[a-z]+ ){0,3}[$€£]?$")
 _EQUATION_RULES = ("range", "sum", "product", "difference", "average", "percent", "conversion", "ratio")
 _AIM_RULES = ("sum", "product", "average")
 SURE, SUREST = 0.9, 0.95
@@ -60,6 +67,8 @@ def is_given(finding: Finding, text: str, paragraph: Paragraph, z: Quantity) -> 
         return True
     if finding.rule in _EQUATION_RULES and _is_in_equation(paragraph, z):
         return True
+    if finding.rule == "percent" and _is_rate_apart(finding, text):
+        return True
     if finding.probability < SUREST and _is_task(text, paragraph):
         is_told = _TOLD.search(paragraph.lead(z)[-40:]) or _TOLD.search(paragraph.tail(z)[:30])
         return finding.probability < SURE or is_told is None
@@ -70,6 +79,18 @@ def is_no_measure(finding: Finding, text: str) -> bool:
     """Whether a number with a unit is a factor, or a time that says when: it need not be what the words before name."""
     _, end = finding.span or (0, 0)
     return _NO_MEASURE.match(text[end : end + 20].lower()) is not None
+
+
+def _is_rate_apart(finding: Finding, text: str) -> bool:
+    """Whether one of three numbers is a rate of its own, and the others are one quantity: `from 4.1 to 4.9`."""
+    spans = [(each["start"], each["end"]) for each in finding.evidence.get("others", ())]
+    spans = sorted([*spans, finding.span or (0, 0)])
+    rates = [span for span in spans if _OTHER_RATE.search(text[max(0, span[0] - 60) : span[0]].lower())]
+    if len(spans) != 3 or len(rates) != 1:
+        return False
+    first, last = (span for span in spans if span != rates[0])
+    lead, between = text[max(0, first[0] - 40) : first[0]].lower(), text[first[1] : last[0]].lower()
+    return _FROM.search(lead) is not None and " to " in between
 
 
 def _is_task(text: str, paragraph: Paragraph) -> bool:

@@ -69,6 +69,11 @@ SCORES = [
     regex(rf"{_SCORE}, (?:(?:winning|losing|won|lost|a (?:win|victory|defeat)) (?:it )?)?by {_M} {_UNITS}"),
     regex(rf"\b(?:won|lost|win|victory|beat{NO_NUMBER}{{1,40}}?|defeated{NO_NUMBER}{{1,40}}?) by "
                rf"(?:a margin of )?{_M} {_UNITS}(?:,| \(|: ?| with a score of) ?{_SCORE}"),
+    # `led by four, 16-12`: the score stands for what was said.
+    regex(
+        rf"\b(?:leads?|leading|led|ahead|trail(?:s|ed|ing)?|won|wins|lost|loses|behind) by {_M}(?: {_UNITS})?"
+        rf"(?:,| at| \(| –) ?{_SCORE}(?=[.,;)]|$)"
+    ),
     regex(rf"\ban? {_M}[ -]{_UNITS} {_RESULT}{NO_NUMBER}{{0,12}}?(?:,| \() ?{_SCORE}"),
     regex(
         rf"{_S}(?: votes)? (?:votes )?to {_T}(?: votes)?,? (?:with |by )?an? (?:margin|majority|lead|difference)"

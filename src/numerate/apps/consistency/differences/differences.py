@@ -15,6 +15,7 @@ from numerate.apps.consistency.differences.difference_patterns import (
     LIVES,
     SCORES,
 )
+from numerate.apps.consistency.differences.earlier_values import earlier_values
 from numerate.apps.consistency.differences.instead_of import instead_of
 from numerate.apps.consistency.differences.lives import lives
 from numerate.apps.consistency.differences.margins import margins
@@ -103,6 +104,7 @@ class Differences(Rule):
                 for match in pattern.finditer(skeleton):
                     yield from self._clock(sentence, match)
         found = list(change_findings(sentence, "difference")) or list(closed_difference(sentence))
+        found = found or list(earlier_values(sentence))
         yield from found or closed_way(sentence)
         yield from instead_of(sentence) if (not found and "instead of" in skeleton) or "rather than" in skeleton else ()
         if any(map(skeleton.__contains__, _MARGINS)):

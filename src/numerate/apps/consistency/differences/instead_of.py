@@ -18,6 +18,7 @@ __all__ = ["instead_of"]
 _INSTEAD = regex(
     r"(?: [a-z'’-]+){0,2},? (?:instead of|rather than|down from|up from)(?: the)?(?: usual| former)? ?[$€£]?"
 )
+_SHARE = regex(r" ?\(|,? or |, ")
 _GAP = regex(
     r"\b(?:sav(?:e|es|ed|ing)|gain(?:s|ed|ing)?|los(?:e|es|ing)|lost|fewer|less|more|shorter|longer|faster|slower|cheaper"
     r"|dearer|difference|wins?)\b"
@@ -28,6 +29,8 @@ _APART = regex(r"\b(?:per|each|every|average|total|together|percent|about|times|
 def instead_of(sentence: Sentence) -> Iterator[Finding]:
     """The only other value of a sentence with `A instead of B`, where words call it a difference."""
     values = sentence.values
+    if len(values) == 4 and values[3].group == "percent" and _SHARE.fullmatch(sentence.between(values[2], values[3])):
+        values = values[:3]  # `you save $31.80 (20 %)`
     if len(values) != 3:
         return
     a, b, d = values
@@ -35,7 +38,8 @@ def instead_of(sentence: Sentence) -> Iterator[Finding]:
         return
     if a.group == "percent" or {each.unit for each in (b, d)} - {a.unit, None} or a.unit == d.unit is None:
         return
-    words = sentence.between(b, d) + " | " + sentence.beside(d)[1][:16]
+    behind = sentence.beside(d)[1][:16] if values[-1] is sentence.values[-1] else ""
+    words = sentence.between(b, d) + " | " + behind
     real = abs(a.value - b.value)
     if not _GAP.search(words) or _APART.search(words) or real == 0:
         return

@@ -27,7 +27,9 @@ _GOES_ON = regex(
     r"|(?:These|They|It|This|That|Thus|So|Hence|Therefore|Both|Total|Totals|Subtotal|Sum|Overall|Together|Combined"
     r"|Altogether|In total|In all|Previously|Before that|Last year|A year (?:earlier|ago|before)|The year before"
     r"|The (?:other|rest|remaining|others|remainder|total|sum|difference|increase|decrease|rise|drop|gain|decline"
-    r"|average|mean|combined|overall|figure|margin|gap|change|reduction|share))\b)"
+    r"|average|mean|combined|overall|figure|margin|gap|change|reduction|share))\b"
+    r"|(?:At|With|For) (?:[^,.;:]|[.,]\d){1,40}?,? (?:this|that|it|these|they) (?:is|are|will|would|makes?|gives?"
+    r"|takes?|costs?|comes?|yields?|contains?|needs?)\b)"
 )
 _CAUSES = regex(r"\b(?:due to|driven by|attribut\w+|primarily|mainly|because|result\w* (?:from|of)|reflect\w*)\b")
 """What a change came from: the numbers behind are parts of it."""

@@ -44,6 +44,7 @@ _PRIVATE = regex("[\ue000-\uf8ff]")
 _SPACED_MARKS = tuple(f" {mark}" for mark in ",;:.)]%")
 _JOIN = regex(r"(?:,? and |, ?|[ -]?)$")
 _SPAN = regex(r" (?:and|to|until|till|through) | ?[–—-] ?")
+_BEFORE_DASH = regex(r"(?<![-−–\w.,])(\d{1,9}(?:\.\d{1,9})?)-$")
 _LARGE = {"ft": 12, "stone": 14}
 """Units whose smaller unit may be left out, and how many of it they have."""
 _ENDS_HEIGHT = regex(r"[.,;:)]| \(| (?:tall|in height|and|in (?:his|her)|he|she|who|with)\b|$")
@@ -297,7 +298,7 @@ class Sentence:
             first = start - offset
             text = source[first : end - offset]
             # Brackets of accounts are a sign in tables; in a sentence they are brackets: `defence ($54bn)`.
-            if value < 0 and text[0] == "(":
+            if value < 0 and (text[0] == "(" or (text[0] == "-" and _is_typed_dash(source, first, value))):
                 value = -value
             before = source[first - 26 if first > 26 else 0 : first]
             yield Quantity(text, start, end, value, unit, group, (numeral,), 0.0, before)
@@ -405,3 +406,9 @@ def _alike(sentence: Sentence) -> list[Quantity]:
     values = sentence.values
     is_alike = all(each.group == values[0].group and each.comparable(values[0]) for each in values)
     return values if is_alike else []
+
+
+def _is_typed_dash(text: str, start: int, value: float) -> bool:
+    """Whether the minus at `start` is the second hyphen of a dash: `34--87`, but not `-10--5` or `10--5`."""
+    before = _BEFORE_DASH.search(text[max(0, start - 20) : start])
+    return before is not None and float(before[1]) < -value

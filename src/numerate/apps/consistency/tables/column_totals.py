@@ -181,11 +181,8 @@ def _expected(
         whole, _slack, count = sums[column][name]
         if whole == 0 or total == 0:
             continue
-        is_share = "%" in cell_of(table, row, column) or (
-            table.is_percent(column) and "%" not in table.suffixes[column]
-        )
-        if is_share and not (99 <= total <= 101 or 99 <= whole <= 101 or near_slip(total, whole)):
-            continue  # rates and growths do not add up
+        if _is_rate(table, row, column, whole):
+            continue
         is_near = 0.6 < abs(total / whole) < 1.7
         if name in beside and is_near:
             return whole, 0.95
@@ -205,20 +202,7 @@ def _expected(
             return whole, 0.9
         if count > 2 and name in ("block", "all") and near_slip(total, whole):
             return whole, 0.9
-        # A plain list with its total below: nothing else could tell what the total stands for.
-        is_list = (
-            len(totals) == 1
-            and np.isfinite(table.values[row, table.numeric]).sum() == 1
-            and row == len(table.values) - 1
-            and _is_total(table.labels[row])
-        )
-        if (
-            is_list
-            and name == "all"
-            and 2 < count == row
-            and 0.7 < total / whole < 1.4
-            and _is_total(table.labels[row])
-        ):
+        if name == "all" and 2 < count == row and 0.7 < total / whole < 1.4 and _is_list(table, row, totals):
             return whole, 0.85
     return None
 
@@ -238,6 +222,9 @@ def _slipped_part(
         if not is_sum and (best is not None or not _is_total(table.labels[row]) or name not in _WHOLE):
             continue
         some = [part for part in parts[name] if part not in table.taken_rows]
+        if _is_rate(table, row, column, whole):
+            continue
+        is_sum |= name == "all" and len(parts[name]) == row and _is_list(table, row, totals)
         found = slipped_part(table.values[:, column], table.steps[:, column], some, total - whole, slack, is_sum=is_sum)
         if found is None:
             continue
@@ -252,6 +239,24 @@ def _slipped_part(
             "total", document, part, column, message, meant=meant, probability=0.9 if best else 0.85, **evidence
         )
     return None
+
+
+def _is_rate(table: NumberTable, row: int, column: int, whole: float) -> bool:
+    """Whether percentages are rates and growths, which do not add up, and no shares of one whole."""
+    total = float(table.values[row, column])
+    if "%" not in cell_of(table, row, column) and (not table.is_percent(column) or "%" in table.suffixes[column]):
+        return False
+    return not (99 <= total <= 101 or 99 <= whole <= 101 or near_slip(total, whole))
+
+
+def _is_list(table: NumberTable, row: int, totals: list[int]) -> bool:
+    """A plain list with its total below: nothing else could tell what the total stands for."""
+    return (
+        len(totals) == 1
+        and np.isfinite(table.values[row, table.numeric]).sum() == 1
+        and row == len(table.values) - 1
+        and _is_total(table.labels[row])
+    )
 
 
 def _is_average(table: NumberTable, row: int, column: int, totals: list[int]) -> bool:
