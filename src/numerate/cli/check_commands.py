@@ -68,7 +68,7 @@ def check(
 ) -> None:
     """Find numbers that contradict each other or look wrong: a spell-checker for numbers.
 
-    Reads text, Markdown, HTML, CSV, TSV, JSON, JSON lines, XLSX and DOCX. Exit code 0: nothing found, 1: findings,
+    Reads text, Markdown, LaTeX, HTML, CSV, TSV, JSON (lines), XLSX and DOCX. Exit code 0: nothing found, 1: findings,
     2: an error, or something could not be read; it is named, and the rest is checked. A line with `numerate: ignore` is
     left out.
     """

@@ -61,7 +61,10 @@ def test_two_hyphens_are_a_dash_but_ranges_still_have_an_order() -> None:
     assert [rule for rule, *_ in found("The mean age was 61 years (range 87-34).")] == ["range"]
 
 
-LIST = "| Item | Volume (µL) |\n|---|---:|\n| DNA | 5.0 |\n| Buffer | 2.0 |\n| Enzyme | 1.0 |\n| Water | {} |\n| Total | 20.0 |\n"
+LIST = (
+    "| Item | Volume (µL) |\n|---|---:|\n| DNA | 5.0 |\n| Buffer | 2.0 |\n| Enzyme | 1.0 |\n| Water | {} |\n"
+    "| Total | 20.0 |\n"
+)
 CHANGES = (
     "| Segment | Sales | Change |\n|---|---:|---:|\n| Water | 18.9 | 8.0 % |\n| Process | 14.1 | -1.4 % |\n"
     "| Service | 11.4 | 11.8 % |\n| Total | 44.4 | 5.7 % |\n"

@@ -49,8 +49,9 @@ _OF_A_MULTIPLE = regex(
 """`20 less than three times as many`: a difference to a number that is not told."""
 _OTHER_RATE = regex(
     r"\b(?:margins?|returns? on [a-z'’-]+(?: [a-z'’-]+)?|yields?|(?:tax|interest|occupancy|vacancy|turnover|response"
-    r"|churn|conversion|payout|utilisation|utilization|inflation|discount) rates?|market shares?|[a-z-]+ (?:ratio|quota))"
-    r" (?:of|at|was|is|reached|came to)(?: (?:about|some|now|just|only|around|nearly|almost))? ?$"
+    r"|churn|conversion|payout|utilisation|utilization|inflation|discount) rates?|market shares?"
+    r"|[a-z-]+ (?:ratio|quota)) (?:of|at|was|is|reached|came to)(?: (?:about|some|now|just|only|around|nearly"
+    r"|almost))? ?$"
 )
 """Rates that have a whole of their own: `EBIT rose from 4.1 to 4.9 million, a margin of 11 %`."""
 _FROM = regex(r"\bfrom (?:[a-z]+ ){0,3}[$€£]?$")

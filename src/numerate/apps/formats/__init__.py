@@ -1,1 +1,1 @@
-"""Files as documents: text, Markdown, HTML, CSV and TSV, JSON and JSON lines, XLSX, DOCX."""
+"""Files as documents: text, Markdown, LaTeX, HTML, CSV and TSV, JSON and JSON lines, XLSX, DOCX."""
