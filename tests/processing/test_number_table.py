@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import pickle
 import struct
+import warnings
 from types import SimpleNamespace
 from typing import Any
 
@@ -138,6 +139,34 @@ def test_collation_of_labels_and_other_fields() -> None:
     with pytest.raises(ValueError, match="padding token"):
         NumberCollator(SimpleNamespace(pad_token_id=None))
     assert collate([]) == {}
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_collation_of_the_labels_of_classifiers(side: str) -> None:
+    """Labels are called as in data sets; several for one text are no tokens, and are not padded as these are."""
+    collate = NumberCollator(SimpleNamespace(pad_token_id=9, padding_side=side, pad_token_type_id=0), 4, least=8)
+    for name in ("label", "label_ids", "labels"):
+        batch = collate([{"input_ids": [1, 2], name: label} for label in (2, 0)])
+        assert batch["labels"].tolist() == [2, 0] and name not in batch.keys() - {"labels"}
+        for labels in ([[1, 0, 1], [0, 0, 1]], [[1.0, 0.5, 0.0], [0.0, 0.25, 1.0]]):
+            rows = [{"input_ids": ids, name: row} for ids, row in zip(([1, 2], [4]), labels, strict=True)]
+            batch = collate(rows)
+            assert batch["input_ids"].shape == (2, 8) and batch["labels"].tolist() == labels
+    assert collate([{"input_ids": [1], "labels": 1, "label": 3}])["label"].tolist() == [3]
+
+
+def test_what_a_collator_cannot_stack_is_named() -> None:
+    collate = NumberCollator(SimpleNamespace(pad_token_id=9, padding_side="right", pad_token_type_id=0))
+    for cell in ("flat 7", None, ["a", "b"], {"a": 1}):
+        with pytest.raises(
+            TypeError, match=r"column 'text' must have numbers, got .* dataset.remove_columns\('text'\)"
+        ):
+            collate([{"input_ids": [1], "text": cell}])
+    fixed = np.array([[5, 6]])
+    fixed.setflags(write=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert collate([{"input_ids": [1], "boxes": fixed[0].astype(float)}, {"input_ids": [1], "boxes": fixed[0]}])
 
 
 def test_collation_in_a_data_loaders_workers() -> None:

@@ -41,6 +41,8 @@ __all__ = ["ENCODE", "BareSpans", "Found", "NumberBatch", "NumberCollator", "num
 ENCODE = "encode texts, as in [dict(model.processor(text)) for text in texts]"
 """What errors about data sets of bare texts say."""
 _LABELS = frozenset({"label", "labels", "label_ids", "start_positions"})
+_OTHER_NAMES = ("label", "label_ids")
+"""What data sets of classifiers call `labels`; the collators of transformers rename them, too."""
 _PLAIN_POINT = (RecordsReader, LunaReader, PlainReader)
 
 
@@ -210,9 +212,15 @@ class NumberCollator:
         rows = [dict(example) for example in examples]
         for row in rows:
             row.setdefault("attention_mask", [1] * len(row["input_ids"]))
+            for name in _OTHER_NAMES:
+                if name in row and "labels" not in row:
+                    row["labels"] = row.pop(name)
             if row.keys() != rows[0].keys():
                 raise ValueError(f"examples differ in their fields: {sorted(row)} and {sorted(rows[0])}")
-        batch = {key: self._column(key, [row[key] for row in rows]) for key in (rows[0] if rows else ())}
+        keys = rows[0] if rows else {}
+        # Labels of several classes are no tokens: their number stays as it is.
+        classes = not any(key.startswith("decoder_") for key in keys) and not any(_labels_tokens(row) for row in rows)
+        batch = {key: self._column(key, [row[key] for row in rows], classes and key == "labels") for key in keys}
         return self._with_labels(batch, len(rows))
 
     def _with_labels(self, batch: dict[str, Tensor], rows: int) -> dict[str, Tensor]:
@@ -220,17 +228,20 @@ class NumberCollator:
             batch["labels"] = torch.zeros((rows, 0), dtype=torch.int64)
         return batch
 
-    def _column(self, key: str, cells: list[Any]) -> Tensor:
+    def _width(self, longest: int, classes: bool) -> int:
+        return longest if classes else -(-max(longest, self.least) // self.multiple) * self.multiple
+
+    def _column(self, key: str, cells: list[Any], classes: bool = False) -> Tensor:
         name = key.removeprefix("decoder_")
-        if (quick := self._of_lists(name, cells)) is not None:
+        if (quick := self._of_lists(name, cells, classes)) is not None:
             return quick
-        tensors = [torch.as_tensor(cell) for cell in cells]
+        tensors = [_tensor(key, cell) for cell in cells]
         if tensors[0].dim() == 0:
             return torch.stack(tensors)
         table = name.startswith("number_") and name not in ("number_slots", "number_scale")
         length = max(len(tensor) for tensor in tensors)
         if not table:  # slots are indices into the table, so it is always padded on the right
-            length = -(-max(length, self.least) // self.multiple) * self.multiple
+            length = self._width(length, classes)
         if name == "number_chars":
             width = max(1, *(tensor.shape[1] if tensor.dim() == 2 else 0 for tensor in tensors))
             shape, fill = (len(cells), length, width), 0
@@ -244,7 +255,7 @@ class NumberCollator:
                 part[..., : tensor.shape[1]].copy_(tensor) if tensor.dim() == 2 else part.copy_(tensor)
         return result
 
-    def _of_lists(self, name: str, cells: list[Any]) -> Tensor | None:
+    def _of_lists(self, name: str, cells: list[Any], classes: bool) -> Tensor | None:
         """The column of a field with one integer for each token, from lists or arrays; None for all others.
 
         One copy for all rows takes a third of the time of one for each.
@@ -260,12 +271,30 @@ class NumberCollator:
         if flat is None or flat.ndim != 1 or flat.dtype.kind not in "iu":
             return None
         lengths = np.fromiter(map(len, cells), np.int64, len(cells))
-        width = -(-max(int(lengths.max(initial=0)), self.least) // self.multiple) * self.multiple
+        width = self._width(int(lengths.max(initial=0)), classes)
         places = np.arange(width)
         there = places >= width - lengths[:, None] if self.side == "left" else places < lengths[:, None]
         result = np.full(there.shape, self._fill.get(name, 0), dtype=np.int64)
         result[there] = flat
         return torch.from_numpy(result)
+
+
+def _labels_tokens(row: Mapping[str, Any]) -> bool:
+    """Whether a row has one label for each token."""
+    labels: Any = row.get("labels")
+    has_length = hasattr(labels, "__len__") and getattr(labels, "ndim", 1)  # an array without axes has none
+    return bool(has_length) and len(labels) == len(row["input_ids"])
+
+
+def _tensor(key: str, cell: Any) -> Tensor:
+    if isinstance(cell, np.ndarray) and not cell.flags.writeable:  # of a data set in numpy format; torch warns
+        cell = cell.copy()
+    try:
+        return torch.as_tensor(cell)
+    except (TypeError, ValueError, RuntimeError):
+        raise TypeError(
+            f"column {key!r} must have numbers, got {cell!r:.60}: remove it, as in dataset.remove_columns({key!r})"
+        ) from None
 
 
 def number_table(rows: Sequence[Found], written: bool, scaling: Scaling | None) -> dict[str, np.ndarray]:

@@ -85,7 +85,8 @@ def without_fill_ups(batch: Mapping[str, Any], real: int, labels: Sequence[str] 
     """A batch whose loss is that of its first `real` rows; unchanged if `real` is 0, where the loss is not used.
 
     The other rows are duplicates. With the names of label fields, they stay, because predictions are gathered from all
-    processes, and get the label -100; otherwise they are removed.
+    processes, and get a label that no loss counts: -100, and for the positions of an answer the length of the texts;
+    otherwise they are removed.
 
     Example:
         >>> batch = {"input_ids": torch.tensor([[1], [2]]), "labels": torch.tensor([[3], [4]])}
@@ -100,7 +101,8 @@ def without_fill_ups(batch: Mapping[str, Any], real: int, labels: Sequence[str] 
     for name in labels:
         value = batch.get(name)
         if isinstance(value, Tensor) and not value.is_floating_point():
-            result[name] = torch.cat([value[:real], torch.full_like(value[real:], -100)])
+            unused = batch["input_ids"].shape[1] if name.endswith("_positions") else -100
+            result[name] = torch.cat([value[:real], torch.full_like(value[real:], unused)])
     return result
 
 

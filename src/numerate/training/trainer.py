@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 from transformers import set_seed
+from transformers.utils.generic import find_labels
 
 from numerate.modeling.asking import has_trained_head
 from numerate.modeling.fitting import first_numbers, fit_parts
@@ -123,6 +124,8 @@ class NumberTrainer(NumberEvaluation):
             model, args, data_collator, train_dataset, eval_dataset, callbacks=callbacks, eval_seed=eval_seed,
             number_metrics=number_metrics, **options,
         )  # fmt: skip
+        if self._numbers is not None:
+            self._set_labels(self._numbers)
         number_rate(self.args.learning_rate, number_learning_rate)  # refuses a wrong one before anything is loaded
         self.masks_in_loader = self.args.device.type != "cpu" and self.args.dataloader_num_workers > 0
         # The guard skips such steps; the stock filter would wait for the accelerator twice in every step.
@@ -133,6 +136,16 @@ class NumberTrainer(NumberEvaluation):
             _log.warning("fsdp is set, but accelerate does not shard here: every process keeps the whole model")
         if self._numbers is not None and self.is_fsdp_enabled:
             keep_shared_weights_together(self.accelerator, self._numbers)
+
+    def _set_labels(self, model: NumberModel) -> None:
+        """Sets the names of the labels, which the stock Trainer takes from the name of the model's class."""
+        if self.args.label_names is None and model.info.task == "question-answering":
+            self.label_names = find_labels(type(base_of(model.backbone)))
+        if (smoothing := self.args.label_smoothing_factor) and model.info.is_language_model:
+            raise ValueError(
+                f"label_smoothing_factor={smoothing}: the stock Trainer would replace the model's loss by one without "
+                "numbers: leave it at 0"
+            )
 
     # Training.
 
