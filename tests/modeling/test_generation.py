@@ -342,6 +342,12 @@ def test_bad_options(options: dict[str, Any], message: str) -> None:
         speaking_model("gpt2").generate(**{"prompts": PLAIN} | options)
 
 
+def test_unknown_options_are_named() -> None:
+    for option, hint in (("temprature", "did you mean 'temperature'"), ("xyz", "known: .*do_sample.*generator")):
+        with pytest.raises(TypeError, match=f"^generate: unknown option {option}=0.5: {hint}"):
+            speaking_model("gpt2").generate(PLAIN, 2, **{option: 0.5})
+
+
 def test_models_that_cannot_generate_are_refused() -> None:
     broken = speaking_model("gpt2")
     broken.own_logits.bias.data.fill_(torch.nan)

@@ -180,6 +180,14 @@ def test_a_backbone_of_another_size_is_refused(tmp_path: Path) -> None:
         numerate.from_pretrained(tmp_path, backbone_of("roberta"), tokenizer_of("roberta"))
 
 
+@pytest.mark.parametrize("saved, given", [("bert", "classifier"), ("tagger", "bert")])
+def test_a_backbone_of_another_task_is_refused(saved: str, given: str, tmp_path: Path) -> None:
+    numerate.attach(new_backbone(saved), tokenizer_of(saved)).save_pretrained(tmp_path)
+    for check in (True, False):
+        with pytest.raises(ArtefactError, match=r"it was saved with a model for .*, and BertFor.* is one for .*: pass"):
+            numerate.from_pretrained(tmp_path, new_backbone(given), tokenizer_of(given), check_backbone=check)
+
+
 def test_a_missing_base_model_is_reported(tmp_path: Path) -> None:
     attached().save_pretrained(tmp_path)
     with pytest.raises(ArtefactError, match="names no base model; pass backbone= and tokenizer="):

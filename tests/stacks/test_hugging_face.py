@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -114,6 +115,37 @@ def test_classification_pipeline_reads_numbers() -> None:
     with torch.no_grad():
         logits = model(**model.processor(NUMBERS[:1], return_tensors="pt")).logits
     assert run(NUMBERS[0])[0]["score"] == pytest.approx(float(logits.softmax(-1).max()), abs=1e-6)
+
+
+def test_a_batch_of_the_bare_tokenizer_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    """A classifier would answer without a word as if the text had no numbers."""
+    model = model_of("classifier")
+    with caplog.at_level(logging.WARNING, "numerate"), torch.no_grad():
+        model(**model.processor(["No number."], return_tensors="pt"))
+        assert not caplog.records
+        for _ in range(2):
+            model(**tokenizer_of("classifier")(NUMBERS[:1], return_tensors="pt"))
+    assert [record.message for record in caplog.records] == [
+        "a batch has no number_slots, as of a bare tokenizer: its numbers are not read; use model.processor"
+    ]
+
+
+@pytest.mark.parametrize("recipe", ["in-place", "luna", "p10"])
+@pytest.mark.filterwarnings("ignore:Tokenizer does not support real words")
+def test_token_classification_pipeline(recipe: str) -> None:
+    """Tokens are joined to entities, whose characters are those of the text."""
+    model = model_of("tagger", recipe=recipe).eval()
+    text = "A cat weighs 4.5 kg."
+    for strategy in ("simple", "first", "average", "max"):
+        run: Any = pipeline("token-classification", model, tokenizer=model.processor, aggregation_strategy=strategy)
+        entities = run(text)
+        seen = {at for entity in entities for at in range(entity["start"], entity["end"])}
+        assert seen >= {at for at, char in enumerate(text) if char != " "}
+    batch = model.processor([text], return_tensors="pt")
+    with torch.no_grad():
+        scores = model(**batch).logits[0].softmax(-1).max(-1).values
+    run = pipeline("token-classification", model=model, tokenizer=model.processor, ignore_labels=[])
+    assert [it["score"] for it in run(text)] == pytest.approx(scores[1:-1].tolist(), abs=1e-6)
 
 
 def test_weights_on_disk(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "asked_batch", "asked_ids", "asked_token", "check_asked", "has_trained_head", "mark_head", "most_tokens", "refusal",
-    "text_list", "warn_untrained",
+    "text_list", "warn_bare", "warn_untrained",
 ]  # fmt: skip
 
 _log = logging.getLogger(__name__)
@@ -103,6 +103,14 @@ def warn_untrained(model: NumberModel) -> None:
     model.has_warned = True
     fitted = "" if model.fitted else ", nor fitted to data"
     _log.warning("the number head has not been trained on numbers%s: its answers mean nothing yet", fitted)
+
+
+def warn_bare(model: NumberModel) -> None:
+    """Logs a warning, once for each classifier, that a batch has no number fields: it would answer without a word."""
+    if model.has_warned_bare or model.embedder is None or model.info.is_language_model or "encoder" in model.info.task:
+        return
+    model.has_warned_bare = True
+    _log.warning("a batch has no number_slots, as of a bare tokenizer: its numbers are not read; use model.processor")
 
 
 def most_tokens(model: NumberModel) -> int | None:

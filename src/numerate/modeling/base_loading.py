@@ -26,6 +26,12 @@ __all__ = ["check_base", "load_base"]
 def check_base(config: NumberModelConfig, backbone: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> None:
     """Refuses a backbone whose widths or number of token ids differ from those of the saved model."""
     info = BackboneInfo.of(backbone)
+    saved_words, kind = config.base_task.endswith("-lm"), type(backbone).__name__
+    if saved_words != info.is_language_model:
+        raise ArtefactError(
+            f"it was saved with a model for {config.base_task}, and {kind} is one for {info.task}: "
+            "pass such a model, or attach to this one and copy our weights (numbers-as-targets.md)"
+        )
     for what, saved, here in (
         ("token embeddings of width {}", config.embedding_dim, info.embedding_dim),
         ("hidden states of width {}", config.hidden_dim, info.hidden_dim),
@@ -33,7 +39,7 @@ def check_base(config: NumberModelConfig, backbone: PreTrainedModel, tokenizer: 
     ):
         if saved != here:
             raise ArtefactError(
-                f"it was made for a backbone with {what.format(saved)}, this {type(backbone).__name__} has {here}: "
+                f"it was made for a backbone with {what.format(saved)}, this {kind} has {here}: "
                 "pass the backbone and tokenizer that it was attached to"
             )
 

@@ -23,6 +23,7 @@ from numerate.modeling.asking import (
     mark_head,
     refusal,
     text_list,
+    warn_bare,
     warn_untrained,
 )
 from numerate.modeling.generation import generate, generate_ids
@@ -90,6 +91,8 @@ class NumberModel(PretrainedInterface):
     number."""
     has_warned = False
     """Whether `predict` has said that the head is untrained."""
+    has_warned_bare = False
+    """Whether `forward` has said that a batch has no number fields."""
 
     def __init__(
         self,
@@ -219,6 +222,8 @@ class NumberModel(PretrainedInterface):
             )
         if labels is not None and labels.dim() == 2 and labels.shape[1] == 0:  # of a collator, for the stock Trainer
             labels, return_loss = None, return_loss is not False
+        if number_slots is None and prepared is None:
+            warn_bare(self)
         fields: dict[str, Any] = {
             "input_ids": input_ids, "attention_mask": attention_mask, "token_type_ids": token_type_ids,
             "position_ids": position_ids, "sample_id": sample_id,

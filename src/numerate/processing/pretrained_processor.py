@@ -252,6 +252,10 @@ class PretrainedProcessor(SequenceFeatureExtractor):
             return self.first_id + own if own >= 0 else self.tokenizer.convert_tokens_to_ids(tokens)
         return [self.convert_tokens_to_ids(token) for token in tokens]
 
+    def convert_tokens_to_string(self, tokens: list[str]) -> str:
+        """The text of tokens; those of ours are written as they are called."""
+        return self.tokenizer.convert_tokens_to_string(tokens)
+
     def get_vocab(self) -> dict[str, int]:
         """All tokens and their ids; those of ours included."""
         return self.tokenizer.get_vocab() | {token: self.first_id + own for own, token in enumerate(self.own_tokens)}

@@ -16,6 +16,7 @@ from numerate.modeling.generation.search import beam_search, token_search
 from numerate.modeling.generation.state import GenerationOptions, GenerationState
 from numerate.modeling.generation.stepping import check_can_generate
 from numerate.modeling.introspection import evaluating
+from numerate.registry import near_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,6 +72,10 @@ def generate(
             `length_penalty`, `number`, `significant_digits`, `bounds`, `use_cache`.
     """
     check_can_generate(model)
+    known = [field.name for field in dataclasses.fields(GenerationOptions)]
+    if unknown := [name for name in options if name not in known]:
+        hint = near_names(unknown[0], [*known, "generator"])
+        raise TypeError(f"generate: unknown option {unknown[0]}={options[unknown[0]]!r:.60}: {hint}")
     chosen = GenerationOptions(max_new_tokens=max_new_tokens, **options)
     texts = text_list(prompts, "generate", Mapping)
     if not texts or max_new_tokens == 0:

@@ -87,7 +87,7 @@ def _settings(model: NumberModel, config: Any, options: Mapping[str, Any]) -> di
     known = {*_OWN, *_NUMBERS}
     for name, value in options.items():
         if name not in known and name not in _WITHOUT_EFFECT and value not in (None, False, [], 1.0):
-            raise ValueError(f"generate: unknown option {name}={value!r}; it takes {', '.join(sorted(known))}")
+            raise ValueError(f"generate: unknown option {name}={value!r:.60}; it takes {', '.join(sorted(known))}")
     if options.get("return_dict_in_generate"):
         raise ValueError("generate(input_ids=...) returns ids: for numbers and scores, pass prompts as texts")
     chosen = {name: getattr(config, name, None) for name in (*_OWN, "num_return_sequences")}
