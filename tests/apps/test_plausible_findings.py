@@ -30,3 +30,19 @@ def test_what_would_be_usual_has_no_more_digits_than_an_estimate(
     found = finding_of(judged, Unit(text), Document(kind="text", text=text))
     assert found is not None and f": {said} would be usual." in found.message
     assert found.evidence["interval_90"] == list(interval)
+
+
+@pytest.mark.parametrize(
+    ("text", "interval", "median", "said"),
+    [
+        ("It rose by 11.0 %.", (0.4, 62.2), 5.21, "about 5.2 % is expected"),
+        ("It has 12 rooms.", (1.0, 40.0), 8.0, "about 8 is expected"),
+    ],
+)
+def test_a_number_inside_of_the_interval_is_not_said_to_be_outside(
+    text: str, interval: tuple[float, float], median: float, said: str
+) -> None:
+    (numeral,) = numerate.find(text)
+    judged = Judgement(row=0, numeral=numeral, tail=0.4, bits=9.0, slip=0.0, p=0.01, interval=interval, median=median)
+    found = finding_of(judged, Unit(text), Document(kind="text", text=text))
+    assert found is not None and said in found.message and "would be usual" not in found.message

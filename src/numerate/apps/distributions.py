@@ -12,6 +12,7 @@ from numerate.apps.consistency.base import plain
 from numerate.apps.consistency.tables.table_numbers import NumberTable, table_of
 from numerate.apps.consistency.tables.total_parts import cell_of
 from numerate.apps.findings import Finding
+from numerate.apps.short_columns import slips_in_short_columns
 from numerate.apps.tails import Tails
 from numerate.numerals.slips import SLIPS, slips_of
 
@@ -73,13 +74,18 @@ class ColumnDistributions:
             return []
         table = table_of(document)
         fit = self._fits.get(_name(document))
+        is_whole = fit is None
         if fit is None:
             collector = _Collector()
             collector.add(table)
             fit = collector.fitted()
         rate = self.false_alarms if self.false_alarms is not None else min(MOST, 1 / max(fit.numbers, 1))
         found: dict[tuple[int, int], Finding] = {}
-        for finding in (*self._columns(document, table, fit, rate), *self._pairs(document, table, fit, rate)):
+        findings = [*self._columns(document, table, fit, rate), *self._pairs(document, table, fit, rate)]
+        if is_whole:
+            rest = [each for each in table.numeric if each not in fit.columns and not _is_label(table, each)]
+            findings += slips_in_short_columns(document, table, _sizes(table), rest)
+        for finding in findings:
             if finding.cell is not None and (
                 finding.cell not in found or finding.probability > found[finding.cell].probability
             ):
@@ -194,7 +200,7 @@ class _Collector:
         self.header = list(table.header)
         keep = np.ones(len(table.values), dtype=bool)
         keep[table.total_rows] = False
-        self.skip |= {c for c in range(len(self.header)) if table.is_clock(c) or _CODES.search(self.header[c])}
+        self.skip |= {column for column in range(len(self.header)) if _is_label(table, column)}
         self.skip |= {c for c in range(len(self.header)) if c not in table.numeric}
         values = _sizes(table)[keep]
         self.rows_seen += len(values)
@@ -272,6 +278,11 @@ def _is_of_the_row(table: NumberTable, fit: _Fit, row: int, column: int) -> bool
         if is_like and tails.probability(np.array([beside]))[0] < ODD_ROW:
             return True
     return False
+
+
+def _is_label(table: NumberTable, column: int) -> bool:
+    """Whether a column holds times of day or codes, whose sizes mean nothing."""
+    return table.is_clock(column) or _CODES.search(table.header[column]) is not None
 
 
 def _is_quantity(values: np.ndarray) -> bool:

@@ -51,12 +51,15 @@ def finding_of(each: Judgement, unit: Unit, document: Document) -> Finding | Non
     ]
     best = usual[0] if usual else None
     meant = None if best is None else best[0].text(numeral)
-    expected = _expected(numeral, each.interval)
+    if low <= numeral.written <= high and not math.isnan(each.median):  # it is not its size alone that is unusual
+        usually = f"about {_shown(numeral, each.median)} is expected"
+    else:
+        usually = f"{_shown(numeral, low)} to {_shown(numeral, high)} would be usual"
     if best is None:
-        said = f"{numeral.text} is unusual here: {expected} would be usual."
+        said = f"{numeral.text} is unusual here: {usually}."
     else:
         slip = _FACTORS.get(abs(best[0].power), SLIPS["factor"]) if best[0].slip == "factor" else SLIPS[best[0].slip]
-        said = f"{numeral.text} looks like {slip}: {meant} fits better, and {expected} would be usual."
+        said = f"{numeral.text} looks like {slip}: {meant} fits better, and {usually}."
     evidence = {
         "p": each.p, "tail": each.tail, "bits": round(each.bits, 2), "slip_bits": round(each.slip, 2),
         **({} if math.isnan(each.odds) else {"odds_bits": round(each.odds, 2)}),
@@ -81,15 +84,12 @@ def finding_of(each: Judgement, unit: Unit, document: Document) -> Finding | Non
     )  # fmt: skip
 
 
-def _expected(numeral: Numeral, interval: tuple[float, float]) -> str:
-    """The 90 % interval in the style of the number; ends next to 0 are 0."""
-    shown = []
-    for end in interval:
-        style = _short(numeral, end)
-        is_nothing = abs(end) < UNIT or (style.family == "decimal" and round(end, style.decimals) == 0)  # no -0.0
-        end = end if numeral.kind == "year" or abs(end) < _LARGE else float(f"{end:.3g}")
-        shown.append(render(style, 0.0 if is_nothing else end * 10.0**numeral.power))
-    return " to ".join(shown)
+def _shown(numeral: Numeral, value: float) -> str:
+    """What would be usual, in the style of the number; what is next to 0 is 0."""
+    style = _short(numeral, value)
+    is_nothing = abs(value) < UNIT or (style.family == "decimal" and round(value, style.decimals) == 0)  # no -0.0
+    value = value if numeral.kind == "year" or abs(value) < _LARGE else float(f"{value:.3g}")
+    return render(style, 0.0 if is_nothing else value * 10.0**numeral.power)
 
 
 def _short(numeral: Numeral, value: float) -> Any:
