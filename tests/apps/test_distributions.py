@@ -28,6 +28,16 @@ def test_slips_are_named(written: str, meant: str, slip: str) -> None:
     assert named[0].probability > 0.9
 
 
+def test_a_correction_at_the_edge_of_the_column_is_named() -> None:
+    rng = np.random.default_rng(3)
+    right = [f"{value:.2f}" for value in rng.normal(8.05, 0.02, 100).clip(8.0, 8.1)]
+    (named,) = ColumnDistributions().check(column([*right, "81.2"], "pH"))
+    assert (named.rule, named.meant) == ("column-slip", "8.12")
+    # What no slip brings near is an outlier as before.
+    (odd,) = ColumnDistributions().check(column([*right, "66.6"], "pH"))
+    assert odd.rule == "column-outlier"
+
+
 def test_a_pair_of_columns_says_more_than_each() -> None:
     rng = np.random.default_rng(1)
     area = np.exp(rng.normal(4, 0.8, 500))

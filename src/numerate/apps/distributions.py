@@ -31,6 +31,8 @@ MAX_PAIRED = 10
 SLIP_RATE = 1e-3
 """Share of the numbers of a table that are slips, before anything is known of them."""
 MOST = 1e-3
+USUAL, NOT_UNUSUAL, HOPELESS = 0.05, 0.002, 1e-6
+"""Tail probability of a slip's correction, and the lower one where a number itself has less than the last of these."""
 LIKE, ODD_ROW = 3.0, 0.02
 """A cell is not reported beside one of at most this ratio to it, whose tail probability is below this."""
 _CODES = re.compile(
@@ -301,7 +303,8 @@ def _named_slip(
     for slip in slips_of(written, value):
         other = float(tails.probability(np.array([slip.value]))[0]) * slip.prior
         # Named only where the slip is more probable than so extreme a right number, and its correction is usual.
-        if SLIP_RATE * other > odds and other > 0.05 * slip.prior and (best is None or other > best[4]):
+        least = slip.prior * (USUAL if odds > HOPELESS else NOT_UNUSUAL)
+        if SLIP_RATE * other > odds and other > least and (best is None or other > best[4]):
             best = (slip.name, slip.text, slip.value, other / slip.prior, other)
     return best[:4] if best is not None else None
 
