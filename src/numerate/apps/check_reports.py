@@ -126,7 +126,7 @@ def _uri(source: str) -> str:
     if Path(source).is_absolute():
         return Path(source).as_uri()
     if source.startswith(("http://", "https://")):  # written as it has to be, with escapes and a query
-        return quote(source, safe="%/:?#[]@!$&'()*+,;=")
+        return quote(source, safe="%/:?#[]@!$&'*+,;=()")
     # Undecodable bytes of a name stay these bytes, as in `Path.as_uri`.
     return quote(os.fsencode(source), safe=":/" if is_remote(source) else "/")
 
