@@ -11,9 +11,11 @@ from planted_slips import KINDS
 from slip_baselines import MISSED
 
 from numerate.apps.consistency.checker import ConsistencyChecker
+from numerate.apps.consistency.confirmed import SentenceConfirmation
 from numerate.apps.consistency.dates.ordinal_endings import wrong_endings
 from numerate.apps.documents import Document
 from numerate.apps.plausible import scores_of
+from numerate.apps.undoubted import is_no_size
 from numerate.modeling.number_calibration import MEASURES
 from numerate.modeling.plausibility import HiddenNumbers, hidden_numbers
 
@@ -100,8 +102,12 @@ def replaced(hidden: HiddenNumbers, at: list[int], numerals: list[Any]) -> Hidde
 def with_rules(
     cases: Sequence[Case], right: np.ndarray, wrong: dict[str, np.ndarray]
 ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Scores of the model, and `CERTAIN` where a rule of consistency names the number; rows of tables have no rules."""
-    checker = ConsistencyChecker()
+    """Scores as `numerate check` has them: those of the model, `CERTAIN` where a rule names the number, and `MISSED`.
+
+    `MISSED` are numbers that `check` never doubts: codes, values of symbols, years of today, and numbers that the rest
+    of the sentence confirms. Rows of tables have the model's scores.
+    """
+    checker, confirmation = ConsistencyChecker(), SentenceConfirmation()
 
     def named(text: str, start: int) -> bool:
         for found in checker.check(Document(kind="text", text=text)):
@@ -115,8 +121,11 @@ def with_rules(
         for row, case in enumerate(cases):
             if case.is_row or (kind is not None and kind not in case.wrong):
                 continue
-            if named(case.text if kind is None else case.wrong[kind][0], case.numeral.start):
+            text, numeral = (case.text, case.numeral) if kind is None else case.wrong[kind]
+            if named(text, case.numeral.start):
                 result[row] = CERTAIN
+            elif numeral is not None and (is_no_size(text, numeral) or confirmation.holds(text, numeral)):
+                result[row] = MISSED
         return result
 
     return scored(None, right), {kind: scored(kind, scores) for kind, scores in wrong.items()}

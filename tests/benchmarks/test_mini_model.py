@@ -118,18 +118,16 @@ def test_a_model_that_knows_the_facts_finds_the_slips(data: Path, tmp_path: Path
     assert slips.auc(right, wrong) == pytest.approx((1.5 + 3) / 6)
 
 
-def test_what_the_rules_of_check_find_is_certain() -> None:
+def test_scores_of_check_know_what_rules_find_and_what_is_never_doubted() -> None:
     slips = importlib.import_module("slips")
     text = "The lake is 28 km (17 mi) long, and the town has 900 people."
     numeral = numerate.find(text)[0]
     wrong = {"x10": (text.replace("28", "280"), numerate.find(text.replace("28", "280"))[0])}
     cases = [slips.Case(text, numeral, wrong), slips.Case(text, numerate.find(text)[2], {})]
     right, found = slips.with_rules(cases, np.zeros(2), {"x10": np.array([0.0, np.nan])})
-    assert (
-        right.tolist() == [0, 0]
-        and found["x10"][0] == importlib.import_module("slip_scores").CERTAIN
-        and np.isnan(found["x10"][1])
-    )
+    scores = importlib.import_module("slip_scores")
+    assert right.tolist() == [scores.MISSED, 0]  # 28 km are confirmed by 17 mi, the people by nobody
+    assert found["x10"][0] == scores.CERTAIN and np.isnan(found["x10"][1])
 
 
 @pytest.mark.parametrize(

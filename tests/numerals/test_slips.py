@@ -58,3 +58,10 @@ def test_cells_keep_decimal_commas_and_zeros() -> None:
     assert ("hundred", "25.0") in meant("2500.0", 2500.0) and ("factor", "250") in meant("25", 25.0)
     assert ("percent", "0.45") in meant("45", 45.0) and ("percent", "450%") in meant("4.5%", 0.045)
     assert ("factor", "$123.4") in meant("$1,234", 1234.0)
+
+
+def test_ordinals_are_whole() -> None:
+    numeral = numerate.find("the 53rd week")[0]
+    readings = {each.text(numeral) for each in slip_readings(numeral)}
+    assert "35th" in readings and "530th" in readings
+    assert all(each.written >= 1 and each.written.is_integer() for each in slip_readings(numeral))

@@ -19,7 +19,7 @@ from numerate.apps.familiarity import as_familiar, largest_before
 from numerate.apps.plausible_findings import finding_of
 from numerate.apps.shown_texts import Unit, units_of
 from numerate.apps.table_mates import is_usual, mates_of
-from numerate.apps.undoubted import is_code, is_meant_sign, is_recent_year, is_value_of_symbol
+from numerate.apps.undoubted import is_meant_sign, is_no_size
 from numerate.errors import BadInput
 from numerate.heads.mixture import from_signed_log, signed_log
 from numerate.modeling.number_calibration import alarm_measure, group_of
@@ -159,8 +159,8 @@ class PlausibilityChecker:
 
     A doubt yields to the document: a cell that is usual in its column is not reported, nor a number that a total, a
     relation of columns or a rule of the sentence confirms, nor one whose correction would contradict its sentence.
-    Codes, ordinals, values of symbols and a minus that was meant are not doubted. In a document whose numbers look odd
-    throughout, each looks less odd (`numerate.apps.familiarity`).
+    Codes, values of symbols and a minus that was meant are not doubted, and an ordinal only if a usual slip explains
+    it. In a document whose numbers look odd throughout, each looks less odd (`numerate.apps.familiarity`).
 
     Args:
         model: A masked model with a trained number head, such as `numerate-mini`.
@@ -237,12 +237,14 @@ class PlausibilityChecker:
         """Whether a number looks odd and may be anything; usual ones need not be looked at."""
         if each.p > max(_ODD, largest_before(self.false_alarms)):
             return False
-        return any(is_sure(text, each.numeral) for is_sure in (is_code, is_recent_year, is_value_of_symbol))
+        return is_no_size(text, each.numeral)
 
     def _yields(self, each: Judgement, unit: Unit, document: Document, finding: Finding) -> bool:
         """Whether the other numbers of the sentence or table say that a number is right, or its sign was meant."""
         numeral = each.numeral
         slips = [slip["slip"] for slip in finding.evidence["slips"]]
+        if numeral.kind == "ordinal" and not slips:
+            return True
         may_be_negative = finding.cell is None or "°" in f"{finding.key}{numeral.unit}"  # losses of a table are unlike
         if may_be_negative and is_meant_sign(numeral, slips, each.interval):
             return True

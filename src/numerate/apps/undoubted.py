@@ -1,4 +1,4 @@
-"""Numbers that a language model must not doubt: codes, places and addresses, ordinals, symbols, signs that were meant.
+"""Numbers that a language model must not doubt: codes, places and addresses, symbols, signs that were meant.
 
 A model that learnt sizes has an opinion of every number, also of those that have no size: a post code, a phone number
 or a longitude may be anything. An alarm there is always a false one.
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numerate.numerals.numeral import Numeral
 
-__all__ = ["is_code", "is_meant_sign", "is_recent_year", "is_value_of_symbol"]
+__all__ = ["is_code", "is_meant_sign", "is_no_size", "is_recent_year", "is_value_of_symbol"]
 
 _NEAR = 60
 """Characters on both sides of a number that are searched."""
@@ -26,13 +26,13 @@ _CODES = [
         r"\d+(?:\.\d+)?\s?[°º](?:\s?\d+(?:\.\d+)?\s?['′’](?:\s?\d+(?:\.\d+)?\s?(?:[\"″”]|''|′′))?)?\s?[NSEWO]\b",
         r"\d+\s?[°º]\s?\d+(?:\.\d+)?\s?['′’](?:\s?\d+(?:\.\d+)?\s?[\"″”])?",
         r"-?\d{1,3}\.\d{4,}\s?[,;/]\s?-?\d{1,3}\.\d{4,}",
-        r"(?i:\b(?:lat(?:itude)?|lon(?:g(?:itude)?)?|lng|coordinates?|gps)\b\W{0,3}-?\d+\.\d+(?:\W{1,3}-?\d+\.\d+)?)",
+        # `12 km long (7.5 mi)` is no longitude.
+        r"(?i:\b(?:(?:latitude|longitude|lat|lon|lng|coordinates?|gps)\b\W{0,3}|long\.?\s?[:=]\s?)"
+        r"-?\d+\.\d+(?:\W{1,3}-?\d+\.\d+)?)",
         # Streets and post codes.
         rf"\b\d{{1,5}}[A-Za-z]?\s(?:{_NAMED}\s){{1,3}}(?:Street|St|Avenue|Ave|Road|Rd|Lane|Drive|Dr|Boulevard|Blvd|"
         r"Square|Place|Way|Court|Terrace|Highway|Hwy|Parkway|Crescent)\b",
         r"(?:straße|strasse|str\.|platz|weg|gasse|allee|plein|straat)\s\d{1,4}\b",
-        # `10115 Berlin`, but not `since the 20160 Super Rugby season`, a year with a digit too many.
-        rf"(?<![\d.,])(?<!the )(?<!since )(?<!until )(?<!during )(?<!about )(?<!than )(?<!of )\d{{5}}\s(?={_NAMED})",
         r"\b[A-Z]{2}\s\d{5}(?:-\d{4})?\b",
         # Words whose number is a name.
         r"\b(?i:ports?|pin|code|extension|ext\.?|zip|postcode|plz|tel\.?|telephone|phone|fax|dial|call|channel|gate|"
@@ -44,9 +44,14 @@ _CODES = [
         r"(?<![\d.,])\d{3,5}\s?[x×]\s?\d{3,5}(?![\d.,]?\d)",
         r"(?<![\d.,])\d{2,6}(?:[ -]\d{2,6}){2,}(?![.,]?\d)",
         r"(?<![\d.,/-])0\d+(?:[ /-]\d+)*(?![.,]?\d)",
-        r"(?<![\d.,/-])\d+(?:[ /-]\d+)*[ /-]0\d+(?:[ /-]\d+)*(?![.,]?\d)",
+        # Not a season, such as 2006-07.
+        r"(?<![\d.,/-])(?!\d{4,5}-\d\d(?![\d/-]|\s\d))\d+(?:[ /-]\d+)*[ /-]0\d+(?:[ /-]\d+)*(?![.,]?\d)",
     )
 ]
+_TOWN = re.compile(r"\s[A-ZÄÖÜ][a-zäöüß]")
+_NO_ADDRESS = re.compile(r"\b(?:[Tt]he|since|until|during|about|than|of) $")
+_NEW_PART = re.compile(r"(?:^|[,;:(\n\t]|[A-Z]-) ?$")
+_YEARS = range(1500, 2036)
 _COMPARED = r"\s?(?:[=<>≤≥≈≪≫«]|:=|<=|>=|==|&[lg]t;){1,2}\s?[\[({]?\s?[-−+]?$"
 _SYMBOL = re.compile(
     r"(?<![\w$€£¥°%.<'’-])(?:[A-Za-z]{1,2}[²\d′']?|[A-Za-zΑ-ω]{1,3}_\{?\w{1,8}\}?|[Α-ωϕϵϑ]\w{0,3}"
@@ -67,6 +72,11 @@ _SIGNED_UNITS = ("°C", "°F", "°", None)
 """Units whose numbers may be negative; None: without a unit."""
 
 
+def is_no_size(text: str, numeral: Numeral) -> bool:
+    """Whether a number may be anything to a model: a code, a year of today, or the value of a symbol."""
+    return any(is_one(text, numeral) for is_one in (is_code, is_recent_year, is_value_of_symbol))
+
+
 def is_code(text: str, numeral: Numeral) -> bool:
     """Whether a number is a name, or a part of one: of a place, a phone, an account, a port, a step in an order.
 
@@ -76,14 +86,29 @@ def is_code(text: str, numeral: Numeral) -> bool:
         >>> [numeral.text for numeral in numerate.find(text) if not is_code(text, numeral)]
         ['1 250 300', '45']
     """
-    if numeral.kind == "ordinal":
-        return True
     start = max(0, numeral.start - _NEAR)
     near = text[start : numeral.end + _NEAR]
     begin, end = numeral.start - start, numeral.end - start
     if _GROUPED.fullmatch(numeral.text.strip("-+−")):  # one number with gaps: 1 250 300
         return False
+    if _is_post_code(text, numeral):
+        return True
     return any(match.start() < end and begin < match.end() for pattern in _CODES for match in pattern.finditer(near))
+
+
+def _is_post_code(text: str, numeral: Numeral) -> bool:
+    """Whether a number stands before a town: `80331 Munich`, but not `a 20110 American film`.
+
+    A year with a digit too many is one only where an address may begin: behind a comma, or on a line of its own.
+    """
+    written = numeral.text
+    if len(written) != 5 or not written.isdecimal() or not _TOWN.match(text, numeral.end):
+        return False
+    before = text[max(0, numeral.start - _NEAR) : numeral.start]
+    if _NEW_PART.search(before):
+        return True
+    is_year = any(int(written[:at] + written[at + 1 :]) in _YEARS for at in range(5))
+    return not is_year and _NO_ADDRESS.search(before) is None
 
 
 def is_value_of_symbol(text: str, numeral: Numeral) -> bool:

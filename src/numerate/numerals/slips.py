@@ -169,6 +169,8 @@ def slip_readings(numeral: Numeral) -> list[SlipReading]:
     others = OTHER_UNITS.get(numeral.unit or "", ())
     share = _WEIGHTS["unit"] / max(1, len(others))
     found += [SlipReading("unit", factor * written + more, share, unit=unit) for unit, factor, more in others]
+    if numeral.kind == "ordinal":  # nothing is the 0.3rd
+        found = [each for each in found if each.written >= 1 and each.written.is_integer()]
     return [each for each in found if each.written != written]
 
 

@@ -48,6 +48,9 @@ def test_rows_in_which_a_relation_holds_are_confirmed() -> None:
         ("It is 1 m (3 ft) wide.", set()),  # rounded to nothing
         ("The lake is 28 km (17 mi) long and 5 km wide.", {"28", "17"}),
         ("The lake is 28 km (27 mi) long.", set()),
+        ("The lake is 28 km ( 17 mi ) long.", {"28", "17"}),
+        ("The ice cap is at 1,902 m (6,300 ft).", set()),  # 1,920: the rules forgive it, the rounding does not
+        ("The ice cap is at 1,920 m (6,300 ft).", {"1,920", "6,300"}),
         ("It took 12 men and 15 women, 27 people in all.", {"12", "15", "27"}),
         ("From 1990 to 2005, 15 years, he lived there.", {"1990", "2005", "15"}),
         ("Sales rose 10 % from 50 to 55 units in 1998.", {"10 %", "50", "55"}),

@@ -33,7 +33,7 @@ _MOVED = 1.1
 _PROBES, _YEARS = ((0.9, 0.7, 0.5), (1.15, 1.4, 2.0)), ((-3, -7), (3, 7))
 """Other numbers that a sentence is tried with, smaller and larger ones: factors, and for years differences."""
 _LONGEST = 2_000
-_BRACKET = re.compile(r" ?\((?:i\.e\. |or |about |= ?)?")
+_BRACKET = re.compile(r" ?\( ?(?:i\.e\. |or |about |= ?)?")
 _TELLING = 0.15
 """Rounding that leaves a conversion to say something, as a share of its value."""
 
@@ -92,8 +92,9 @@ class SentenceConfirmation:
             return False
         if self._complains(text, numeral.start, numeral.end):
             return False
-        if _is_restated(text, numeral):
-            return True
+        restated = _is_restated(text, numeral)
+        if restated is not None:
+            return restated
         for probes in _YEARS if numeral.kind == "year" else _PROBES:
             others = [written + each if numeral.kind == "year" else written * each for each in probes]
             if not any(self._contradicts(text, numeral, other) for other in others):
@@ -131,8 +132,13 @@ class SentenceConfirmation:
         return False
 
 
-def _is_restated(text: str, numeral: Numeral) -> bool:
-    """Whether a number is told twice, in two units, the second in brackets: `50 µg/L (0.05 mg/L)`."""
+def _is_restated(text: str, numeral: Numeral) -> bool | None:
+    """Whether a number fits its restatement in another unit: `50 µg/L (0.05 mg/L)`; None if there is none.
+
+    It fits within the rounding of what is written. The rules leave more room before they speak of a mistake, and digits
+    that were exchanged may hide there: `1,902 m (6,300 ft)`.
+    """
+    fits = None
     for one, other in itertools.pairwise(find(text)):
         if numeral.start not in (one.start, other.start) or one.unit is None or other.unit in (None, one.unit):
             continue
@@ -145,4 +151,5 @@ def _is_restated(text: str, numeral: Numeral) -> bool:
             most = _TELLING * (2 if abs(value - other.value) <= halves[1] else 1) * abs(other.value)
             if abs(value - other.value) <= slack <= max(most, 2.0 * ("°" in other.unit)):
                 return True
-    return False
+            fits = False
+    return fits
