@@ -136,6 +136,17 @@ def test_paired_bootstrap() -> None:
     assert metrics.bootstrap(hard, hard).p == 1
 
 
+def test_a_sample_without_differences_is_no_evidence() -> None:
+    """Of 12 clusters, only one has a difference: it is missing in (11/12)^12 = 35 % of the samples."""
+    one, clusters = torch.zeros(216, dtype=torch.float64), torch.arange(216) // 18
+    one[:2] = 0.5
+    found = metrics.bootstrap(one, torch.zeros_like(one), clusters)
+    assert found.low == 0 < found.high
+    assert found.p == pytest.approx(2 * (11 / 12) ** 12, abs=0.02)
+    less = metrics.bootstrap(torch.zeros_like(one), one, clusters)
+    assert (less.low, less.high, less.p) == (-found.high, 0, found.p)
+
+
 def test_bootstrap_edge_cases() -> None:
     nothing = metrics.bootstrap([])
     assert math.isnan(nothing.estimate)

@@ -30,6 +30,8 @@ __all__ = [
 Alternative = Literal["two-sided", "greater", "less"]
 _CHUNK = 1 << 23
 """Number of drawn clusters held in memory at once."""
+_ROUNDING = 1e-13
+"""Rounding of a mean, at most, relative to the largest value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +223,9 @@ def bootstrap(
         rows = min(step, resamples - start)
         drawn = both[torch.randint(count, (rows, count), generator=generator)].sum(dim=1)
         means.append(drawn[:, 0] / drawn[:, 1] + centre)
-    every = torch.cat(means).numpy()
+    every = torch.cat(means)
+    # The mean of a sample without any difference is 0, which rounding turns into 1e-18: evidence of nothing.
+    every = torch.where(every.abs() > _ROUNDING * values.abs().max(), every, 0.0).numpy()
     low, high = np.quantile(every, [(1 - level) / 2, (1 + level) / 2]).tolist()
     tail = 1 + min(int((every <= 0).sum()), int((every >= 0).sum()))
     return Interval(unit * float(centre), unit * low, unit * high, min(1.0, 2 * tail / (resamples + 1)), count, skipped)
