@@ -81,6 +81,15 @@ def test_statements_and_tables_that_are_left_out(tmp_path: Path) -> None:
         list(Texts((file,), tables=options))
 
 
+def test_tables_are_left_out_whether_or_not_their_header_is_told_apart(tmp_path: Path) -> None:
+    table: list[list[str]] = SALES["table"]["table"]
+    apart = {"id": "mine", "header": table[0], "rows": table[1:]}
+    for learnt, other in ((SALES, apart), (apart, SALES)):
+        options = TableTexts(leave_out=(write(tmp_path / "x.jsonl", other),))
+        texts = Texts((write(tmp_path / "t.jsonl", learnt, CUPS),), tables=options)
+        assert [text.partition(" | ")[0] for text in texts] == ["Cups. Since 1999"]
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

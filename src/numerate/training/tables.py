@@ -63,7 +63,20 @@ class Table:
             >>> Table("", "", (), (("R-22", "Helicopter"),)).content()
             'r22helicopter'
         """
-        return "".join(_NOT_CONTENT.sub("", cell.lower()) for row in self.rows for cell in row)
+        return _letters(self.rows)
+
+    def contents(self) -> set[str]:
+        """`content`, and that with the header before it: one file tells a header apart that another has as a row.
+
+        Example:
+            >>> sorted(Table("", "", ("Type",), (("R-22",),)).contents())
+            ['r22', 'typer22']
+        """
+        return {self.content(), _letters([self.header]) + self.content()}
+
+
+def _letters(rows: Iterable[Sequence[str]]) -> str:
+    return "".join(_NOT_CONTENT.sub("", cell.lower()) for row in rows for cell in row)
 
 
 def is_table(row: Any) -> bool:
@@ -157,10 +170,12 @@ class TableIds:
         self.names, self.contents = set(names), set[int]()
         for table in tables:
             self.names |= {table.name} if table.name else set()
-            self.contents.add(hash(table.content()))
+            self.contents |= set(map(hash, table.contents()))
 
     def __contains__(self, table: Table) -> bool:
-        return table.name in self.names or (bool(self.contents) and hash(table.content()) in self.contents)
+        return table.name in self.names or not self.contents.isdisjoint(
+            map(hash, table.contents() if self.contents else ())
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
