@@ -61,7 +61,7 @@ def test_grids_of_every_scale(folder: Path, tmp_path: Path) -> None:
         assert tables[table] is TaskTables
         for scale in ("tiny", "small"):
             own = {
-                row: str(folder / "luna")
+                row: str(folder / "bert")  # a plain model fits all rows
                 for row in _PLANS["grids"].get(known.get(table), {}).get("rows", ())
                 if "@" in row
             }
@@ -170,11 +170,16 @@ def test_a_start_is_for_rows_of_its_notation_and_embedder(folder: Path, tmp_path
     given = options_of(folder, tmp_path, corpora=("tatqa",), starts={"distilled": str(folder / "luna")})
     (grid,) = TaskTables().grids("luna-table3", given)
     started = [row for row in grid.encodings if "@" in row]
-    # A character LSTM behind the subwords, whatever its size, which the trial itself checks.
-    assert started == ["luna@distilled", "addback-9M@distilled", "addback-0.1M@distilled"]
+    # A character LSTM of that size behind the subwords: a row of 9M would end the command behind all those before it.
+    assert started == ["luna@distilled", "addback-0.1M@distilled"]
     row = "addback-dice-luna@distilled"
     with pytest.raises(NumerateError, match=f"starts from 'distilled': give --start distilled=FOLDER, or {row}"):
         TaskTables().grids("luna-table3", dataclasses.replace(given, encoders=(row,)))
+    large = "addback-9M@distilled"
+    with pytest.raises(NumerateError, match=r"has an embedder with size='0\.1M', the row has '9M'"):
+        TaskTables().grids("luna-table3", dataclasses.replace(given, encoders=(large,)))
+    with pytest.raises(NumerateError, match=rf"--start {large}: .*size='0\.1M', the row has '9M'"):
+        TaskTables().grids("luna-table3", dataclasses.replace(given, starts={large: str(folder / "luna")}))
 
 
 def test_files_of_training_and_test(folder: Path, tmp_path: Path) -> None:

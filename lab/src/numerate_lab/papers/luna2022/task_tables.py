@@ -15,7 +15,7 @@ from numerate_lab.engine.grid import Grid, baselines_of, compare_with_base, read
 from numerate_lab.engine.page import base_table, figure_cell, write_comparison
 from numerate_lab.engine.paper_tables import Paper, check_name, load_yaml, paper
 from numerate_lab.registry import tasks
-from numerate_lab.tasks.finetuning.starting_points import start_fits
+from numerate_lab.tasks.finetuning.starting_points import start_misfit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -127,9 +127,15 @@ def grid_of_rows(table: str, name: str, rows: Sequence[str], options: Options, s
             encodings[row] = fields
             continue
         key = row if row in options.starts else start
-        if key not in options.starts or (key == start and not start_fits(options.starts[key], fields)):
+        misfit = start_misfit(options.starts[key], fields) if key in options.starts else None
+        if misfit and key == row:
+            raise ConfigError(f"--start {row}: {misfit}")
+        if misfit or key not in options.starts:
             if strict:
-                raise ConfigError(f"the row {row} starts from {start!r}: give --start {start}=FOLDER, or {row}=FOLDER")
+                said = f"; {misfit}" if misfit else ""
+                raise ConfigError(
+                    f"the row {row} starts from {start!r}: give --start {start}=FOLDER, or {row}=FOLDER{said}"
+                )
             continue
         # A trial knows its own start only: starts that are given later leave finished trials as they are.
         encodings[row] = fields | {"starts": {key: options.starts[key]}}

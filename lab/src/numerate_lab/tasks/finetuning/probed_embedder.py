@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from numerate.embedders.base import Embedder
 
-__all__ = ["holds_probes", "kind_of", "load_probed_embedder", "save_probes"]
+__all__ = ["holds_probes", "kind_of", "load_probed_embedder", "member_of", "save_probes"]
 
 _CONFIG, _WEIGHTS = "embedder.json", "probes.safetensors"
 _PREFIX = "embedder."
@@ -76,7 +77,12 @@ def kind_of(embedder: Any) -> str:
         >>> kind_of({"kind": "rescaled", "members": [{"kind": "dice"}]})
         'dice'
     """
-    options = embedder if isinstance(embedder, dict) else embedder.config.to_dict()
+    return embedders.name_of(member_of(embedder)["kind"])
+
+
+def member_of(embedder: Any) -> Mapping[str, Any]:
+    """The description of an embedder; that of the member, if it is only rescaled."""
+    options = embedder if isinstance(embedder, Mapping) else embedder.config.to_dict()
     while embedders.name_of(options["kind"]) == "rescaled":
         options = options["members"][0]
-    return embedders.name_of(options["kind"])
+    return options

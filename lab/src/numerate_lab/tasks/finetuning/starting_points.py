@@ -21,14 +21,14 @@ from numerate.modeling.saving import own_state
 from numerate.processing.processor import NumberProcessor
 from numerate.processing.scaling import Scaling
 from numerate.reading import make_reader
-from numerate_lab.tasks.finetuning.probed_embedder import holds_probes, kind_of, load_probed_embedder
+from numerate_lab.tasks.finetuning.probed_embedder import holds_probes, kind_of, load_probed_embedder, member_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = [
     "BARE", "check_untouched", "is_causal", "is_number_model", "load_tokenizer", "needs_scaling", "plain_config",
-    "start_classifier", "start_encoder", "start_fits", "start_language_model",
+    "start_classifier", "start_encoder", "start_language_model", "start_misfit",
 ]  # fmt: skip
 
 BARE = "subwords"
@@ -43,21 +43,35 @@ def is_number_model(folder: str | Path) -> bool:
     return (Path(folder) / CONFIG_FILE).is_file()
 
 
-def start_fits(folder: str | Path, fields: Mapping[str, Any]) -> bool:
-    """Whether a row can start from a folder: a saved `NumberModel` must have its notation and kind of embedder.
+def start_misfit(folder: str | Path, fields: Mapping[str, Any]) -> str | None:
+    """Why a row cannot start from a folder; None if it can: a saved `NumberModel` needs its notation and embedder.
 
     Args:
         folder: Of a start; one that is no saved `NumberModel` fits all rows.
         fields: `recipe` and `parts` of the row.
     """
     if not is_number_model(folder) or fields["recipe"] == BARE:
-        return True
+        return None
     saved = json.loads((Path(folder) / CONFIG_FILE).read_text(encoding="utf-8"))
-    plan, parts = load_recipe(fields["recipe"]), fields.get("parts", {})
-    notation, embedder = parts.get("notation", plan.notation), parts.get("embedder", plan.embedder)
-    own = saved["embedder"]
-    kinds = [None if one is None else kind_of(one) for one in (own, embedder)]
-    return saved["processor"]["notation"]["kind"] == notation["kind"] and kinds[0] == kinds[1]
+    notation = saved["processor"]["notation"]["kind"]
+    return _misfit(str(folder), notation, saved["embedder"], fields["recipe"], fields.get("parts", {}))
+
+
+def _misfit(
+    folder: str, notation: str, embedder: Mapping[str, Any] | None, recipe: str, parts: Mapping[str, Any]
+) -> str | None:
+    """How a saved notation and embedder (its description) differ from those of a row."""
+    plan = load_recipe(recipe)
+    wanted = parts.get("embedder", plan.embedder)
+    kinds = (parts.get("notation", plan.notation)["kind"], None if wanted is None else kind_of(wanted))
+    found = (notation, None if embedder is None else kind_of(embedder))
+    if found != kinds:
+        return f"{folder} has notation and embedder {found}, the row of recipe {recipe!r} has {kinds}"
+    own = {} if embedder is None else member_of(embedder)
+    for key, value in (parts.get("embedder") or {}).items():
+        if key != "kind" and own.get(key, value) != value:
+            return f"{folder} has an embedder with {key}={own[key]!r}, the row has {value!r}"
+    return None
 
 
 def check_untouched(
@@ -310,17 +324,10 @@ def _attached(
 
 def _with_parts(backbone: Any, saved: NumberModel, recipe: str, parts: Mapping[str, Any], folder: str) -> NumberModel:
     """A model of another backbone with the number parts of a saved one, without its head."""
-    plan, config = load_recipe(recipe), saved.processor.config()
-    embedder = parts.get("embedder", plan.embedder)
-    found = (config["notation"]["kind"], None if saved.embedder is None else kind_of(saved.embedder))
-    wanted = (parts.get("notation", plan.notation)["kind"], None if embedder is None else kind_of(embedder))
-    if found != wanted:
-        raise ConfigError(f"{folder} has notation and embedder {found}, the row of recipe {recipe!r} has {wanted}")
-    if "embedder" in parts and saved.embedder is not None:
-        own: Any = saved.embedder.config
-        for key, value in parts["embedder"].items():
-            if hasattr(own, key) and key != "kind" and getattr(own, key) != value:
-                raise ConfigError(f"{folder} has an embedder with {key}={getattr(own, key)!r}, the row has {value!r}")
+    config = saved.processor.config()
+    embedder = None if saved.embedder is None else saved.embedder.config.to_dict()
+    if misfit := _misfit(folder, config["notation"]["kind"], embedder, recipe, parts):
+        raise ConfigError(misfit)
     if config["reader"]["kind"] == "standard":
         config = config | {"reader": config["reader"] | {"cell": True}}
     tokenizer = saved.processor.tokenizer
