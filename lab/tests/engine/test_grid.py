@@ -118,7 +118,7 @@ class Guess(Task):
 
     def paired(self, ours: Any, base: Any, resamples: int) -> Figures:
         away = [np.mean([one["test_predicted"] - one["test_gold"] for one in side]) for side in (ours, base)]
-        return {"worse by": float(away[0] - away[1]), "resamples": resamples, "unknown": math.nan}
+        return {"worse by": float(away[0] - away[1]), "resamples": resamples, "unknown": math.nan, "of": len(ours)}
 
 
 @pytest.fixture(autouse=True)
@@ -153,9 +153,16 @@ def test_rates_are_tried_on_dev_and_finals_have_all_seeds(tmp_path: Path) -> Non
     assert [run.figures["test"]["error"]["value"] for run in found["good"]] == pytest.approx([1.0, 1.1])
     assert found["good"][0].columns()["test_gold"].tolist() == list(range(1, 41))
     assert baselines_of(grid, tmp_path)["mean"]["test"]["error"]["value"] == 10.0
-    assert against_base(grid, tmp_path, "bad") == {"worse by": pytest.approx(5.0), "resamples": 7, "unknown": None}
+    assert against_base(grid, tmp_path, "bad") == {
+        "worse by": pytest.approx(5.0),
+        "resamples": 7,
+        "unknown": None,
+        "of": 2,
+    }
     assert (folder / "models" / "bad").is_dir() and "prepared" in lines and "guesses, bad: compared with good" in lines
     assert set(recompute(grid, tmp_path).values()) == {True} and len(recompute(grid, tmp_path)) == 9
+    for seeds in (1, 3):  # a comparison is computed again from its own trainings, whatever is asked for today
+        assert set(recompute(dataclasses.replace(grid, seeds=seeds), tmp_path).values()) == {True}
 
 
 def test_an_interrupted_grid_is_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

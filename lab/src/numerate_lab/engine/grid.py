@@ -250,7 +250,7 @@ def recompute(grid: Grid, output: str | Path) -> dict[str, bool | None]:
             for result in finals(grid, output, name, variant):
                 found[result.config.name] = same_figures(grid.task_class(result.config, workspace), result)
         if known := against_base(grid, output, name):
-            again = _compared(grid, name, output)
+            again = _compared(grid, name, output, _compared_trials(grid, name, output))
             found[f"{name}-against-{grid.base}"] = None if again is None else alike(again, known)
     return found
 
@@ -355,8 +355,20 @@ def compare_with_base(grid: Grid, encoding: str, output: Path, log: Log) -> None
     log(f"{grid.name}, {encoding}: compared with {grid.base}")
 
 
-def _compared(grid: Grid, encoding: str, output: str | Path) -> Figures | None:
-    sides = [finals(grid, output, name) for name in (encoding, grid.base or "")]
+def _compared_trials(grid: Grid, encoding: str, output: str | Path) -> list[list[TrialResult]]:
+    """The trainings that a stored comparison is of: it may have been made with other `seeds`."""
+    config = Result.read(Path(output) / grid.name / _comparison_name(grid, encoding)).config
+    named = [list(config.get(side, ())) for side in ("one", "other")]
+    whole = replace(grid, seeds=max(grid.seeds, *map(len, named)))
+    sides = [finals(whole, output, name) for name in (encoding, grid.base or "")]
+    found = [[one for one in side if one.config.name in names] for side, names in zip(sides, named, strict=True)]
+    return found if list(map(len, found)) == list(map(len, named)) else sides
+
+
+def _compared(
+    grid: Grid, encoding: str, output: str | Path, sides: Sequence[Sequence[TrialResult]] | None = None
+) -> Figures | None:
+    sides = sides or [finals(grid, output, name) for name in (encoding, grid.base or "")]
     if not all(result.has_columns for results in sides for result in results):
         return None
     ours, base = ([result.columns() for result in results] for results in sides)
