@@ -113,6 +113,11 @@ LINES: dict[str, tuple[Any, str]] = {
     "unknown label": (
         lambda f: _edit_line(f / "val.jsonl", 1, label="maybe"), r"val.jsonl:2: label must be .* got 'maybe'",
     ),
+    "no label": (
+        lambda f: (f / "val.jsonl").write_text('{"statement": "a fox", "table_id": "val-0.html.csv"}\n', "utf-8"),
+        r"val.jsonl:1: field 'label' is missing",
+    ),
+    "no statement": (lambda f: (f / "val.jsonl").write_text("", "utf-8"), r"val.jsonl: there is no statement in it"),
     "unknown channel": (lambda f: _edit_line(f / "val.jsonl", 1, channel="hard"), r"val.jsonl:2: field 'channel'"),
     "empty statement": (lambda f: _edit_line(f / "val.jsonl", 1, statement=" "), r"val.jsonl:2: field 'statement'"),
 }  # fmt: skip

@@ -138,6 +138,22 @@ def test_tables_of_a_pre_training_are_left_out(folder: Path, tmp_path: Path, mon
         shared_tables({"x": table}, [str(file)])
 
 
+def test_results_know_the_official_files_and_the_tables_apart(folder: Path, tmp_path: Path) -> None:
+    official, other = tmp_path / "official", tmp_path / "other.jsonl"
+    official.mkdir()
+    fact_files.write_official(official)
+    (official / "LICENSE").write_text("beside the folders with tables and statements")
+    other.write_text('{"id": "t", "rows": [["1"]]}\n')
+    config = dataclasses.replace(trial(folder), source=str(official), apart=(str(other),))
+    before = [config.settings()["contents"]]
+    table = next((official / "data" / "all_csv").iterdir())
+    for file in (table, official / "tokenized_data" / "val_examples.json", other):
+        file.write_text(file.read_text("utf-8") + "\n", "utf-8")
+        before.append(config.settings()["contents"])
+    assert len({json.dumps(one) for one in before}) == 4, "other tables or statements are other settings"
+    assert before[0]["model"] == before[3]["model"] == trial(folder).settings()["contents"]["model"]
+
+
 def test_a_start_brings_encoder_and_number_parts(folder: Path) -> None:
     saved: Any = from_pretrained(folder / "pretrained")
     model = start_classifier(str(folder / "pretrained"), "luna", {})

@@ -11,12 +11,15 @@ The other layout has `tables.jsonl.gz` and a file for each split with a statemen
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from numerate.files import content_hash, json_hash
 from numerate.training.sources import SourceError, rows_of
 from numerate.training.text_files import field_value, numbered_lines, parsed_json
 
@@ -24,7 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 __all__ = [
-    "CHANNELS", "OFFICIAL", "FactTable", "Statement", "half_of", "read_statements", "read_table_files", "shared_tables",
+    "CHANNELS", "OFFICIAL", "FactTable", "Statement", "half_of", "official_hash", "read_statements", "read_table_files",
+    "shared_tables",
 ]  # fmt: skip
 
 CHANNELS = ("simple", "complex")
@@ -115,6 +119,24 @@ def read_table_files(source: str | Path) -> list[Path]:
     return [file] if file is not None else [Path(source) / "data" / "all_csv"]
 
 
+def official_hash(source: str | Path) -> str | None:
+    """Content hash of the official repository's tables and statements, which lie in folders; None for JSON lines."""
+    folder = Path(source)
+    if _table_file(folder) is not None or not (folder / "data" / "all_csv").is_dir():
+        return None
+    places = [folder / name for name in ("data", "data/all_csv", "tokenized_data", "collected_data")]
+    files = [entry.stat() for place in places if place.is_dir() for entry in os.scandir(place)]
+    changed = len(files), sum(file.st_size for file in files), max(file.st_mtime_ns for file in files)
+    return _hash_of_places(tuple(map(str, places)), changed)
+
+
+@functools.lru_cache(maxsize=8)
+def _hash_of_places(places: tuple[str, ...], changed: tuple[int, ...]) -> str:
+    """Hash of the files in some folders, cached by their count, size and latest change: there are 16,573 tables."""
+    del changed
+    return json_hash([content_hash(place) for place in places])[:12]
+
+
 def shared_tables(tables: Mapping[str, FactTable], files: Sequence[str]) -> set[str]:
     """Ids of tables that have a row in common with other tables, such as those that a model was pre-trained on.
 
@@ -167,7 +189,9 @@ def _in_lines(folder: Path, split: str) -> Found:
         channel = row.get("channel") or ""
         if channel not in ("", *CHANNELS):
             raise SourceError(f"{where}: field 'channel' must be simple or complex, got {str(channel)[:40]!r}")
-        found.append((Statement(text, table, _label(row.get("label"), where), channel), where))
+        found.append((Statement(text, table, _label(field_value(row, "label", where), where), channel), where))
+    if not found:
+        raise SourceError(f"{file}: there is no statement in it; give one in each line")
 
     def table_of(name: str, where: str) -> FactTable:
         if name not in places:

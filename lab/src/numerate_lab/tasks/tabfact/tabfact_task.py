@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 import numpy as np
 import torch
 
-from numerate.files import json_hash
+from numerate.files import content_hash, json_hash
 from numerate.metrics.significance import bootstrap
 from numerate.modeling.introspection import evaluating
 from numerate.processing.encoding import NumberCollator
@@ -31,7 +31,14 @@ from numerate_lab.registry import tasks
 from numerate_lab.tasks.finetuning.fine_tuning import FineTuningTask, FineTuningTrial, fine_tune
 from numerate_lab.tasks.finetuning.number_prompts import add_prompts
 from numerate_lab.tasks.finetuning.starting_points import check_untouched, start_classifier
-from numerate_lab.tasks.tabfact.fact_data import CHANNELS, half_of, read_statements, read_table_files, shared_tables
+from numerate_lab.tasks.tabfact.fact_data import (
+    CHANNELS,
+    half_of,
+    official_hash,
+    read_statements,
+    read_table_files,
+    shared_tables,
+)
 from numerate_lab.tasks.tabfact.fact_encoding import encode_statements, laid_out
 
 if TYPE_CHECKING:
@@ -74,8 +81,13 @@ class TabFactTrial(FineTuningTrial):
     apart: tuple[str, ...] = ()
 
     def settings(self) -> Figures:
-        """The settings, with names of files instead of paths."""
-        return super().settings() | {"apart": [Path(file).name for file in self.apart]}
+        """The settings, with names of files instead of paths, and hashes of the official files and of `apart`."""
+        found = super().settings() | {"apart": [Path(file).name for file in self.apart]}
+        hashes = {"source": official_hash(self.source)}
+        if self.apart and all(Path(file).is_file() for file in self.apart):
+            hashes["apart"] = json_hash([content_hash(file) for file in self.apart])[:12]
+        known = {name: value for name, value in hashes.items() if value is not None}
+        return found | ({"contents": found.get("contents", {}) | known} if known else {})
 
 
 class _Encoded(NamedTuple):
