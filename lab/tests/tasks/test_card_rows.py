@@ -64,6 +64,7 @@ def test_bad_files_are_one_line_that_names_file_and_line(tmp_path: Path) -> None
         f"{HEADER}\n": "bad.csv: there is a header and no row",
         f"{HEADER.replace(',', ';')}\n{OTHER}\n": "bad.csv:1: the cells are separated by ';'; write",
         f"{HEADER.replace('Amount', 'Sum')}\n{OTHER}\n": "bad.csv:1: the column 'Amount' is missing; the header",
+        f"{HEADER},Amount\n{OTHER},$5\n": "bad.csv:1: there are 2 columns 'Amount'; leave one",
         changed("Is Fraud?", "maybe"): "bad.csv:3: 'Is Fraud?' is 'maybe', expected 'Yes' or 'No'",
         changed("Is Fraud?", "1"): "bad.csv:3: 'Is Fraud?' is '1'",
         changed("Amount", "$x"): "bad.csv:3: 'Amount' is '$x', expected an amount such as $12.34",

@@ -158,7 +158,9 @@ def batches_and_long_lines(
                     lines += [line] if line else []
                     size += len(line)
             except (OSError, EOFError, zlib.error) as error:
-                fault = SourceError(f"{title_of(path)}:{first + len(lines)}: cannot be read after this line: {error}")
+                last = first + len(lines)
+                place = f":{last}: cannot be read after this line" if last else ": cannot be read"
+                fault = SourceError(f"{title_of(path)}{place}: {error}")
             if lines:
                 yield Batch(title_of(path), first, lines)
                 first += len(lines)

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from numerate.config import ConfigError
 from numerate.processing.number_table import NumberTable
 from numerate.registry import UnknownNameError, embedders, near_names
+from numerate.training.text_files import SourceError
 from numerate_lab.engine.graphed_step import GraphedStep
 from numerate_lab.engine.task import Column, Task
 from numerate_lab.registry import tasks
@@ -139,7 +140,10 @@ class ProbeTask(Task):
     def _drawn(self, split: str, count: int) -> _Asked:
         config = self.config
         near = not config.scientific
-        asked = draw_questions(self.pool, split, count, config.length, config.data_seed, near=near)
+        try:
+            asked = draw_questions(self.pool, split, count, config.length, config.data_seed, near=near)
+        except SourceError as error:
+            raise SourceError(f"{config.source if config.scientific else config.setting}: {error}") from None
 
         def on_device(array: np.ndarray) -> Tensor:
             return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)

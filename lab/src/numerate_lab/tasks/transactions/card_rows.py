@@ -169,6 +169,8 @@ def _places(header: Sequence[str], where: str) -> list[int]:
             raise SourceError(f"{where}: the cells are separated by {other!r}; write the file with commas")
         found = ", ".join(names)[:200]
         raise SourceError(f"{where}: the column {missing[0]!r} is missing; the header has {found}")
+    if twice := [name for name in COLUMNS if names.count(name) > 1]:
+        raise SourceError(f"{where}: there are {names.count(twice[0])} columns {twice[0]!r}; leave one")
     return [names.index(name) for name in COLUMNS]
 
 
