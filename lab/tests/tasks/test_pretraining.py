@@ -85,6 +85,9 @@ def test_a_model_that_a_task_starts_from(folder: Path, tmp_path: Path) -> None:
     run_grids([grid], tmp_path, log=lambda line: None)
     text = (tmp_path / "starts" / "compare.md").read_text("utf-8") if write_comparison(grid, tmp_path) else ""
     assert "log-MAE of numbers" in text and "in-place@default" in text
+    assert "Losses of different objectives cannot be compared." in text
+    losses = [line.split("|")[2] for line in text.splitlines() if "@" in line]
+    assert losses and not any("**" in loss for loss in losses), "no loss is the best"
     for row, (result,) in read_results(grid, tmp_path).items():
         training = result.figures["training"]
         assert training["steps"] == 3 and training["texts"] == 20, "30 tables, 2 left out, 8 held out"

@@ -131,7 +131,7 @@ class Column:
         metric: and the metric in it, or a path of keys (`unit nats`); its figure is a number or a dict with a `value`.
         label: The column's title.
         form: How a figure is printed.
-        best: `min` or `max`, which is printed bold.
+        best: `min` or `max`, which is printed bold; None where figures of different rows cannot be compared.
         factor: Multiplies the figure: 100 for percent.
         table: Columns of one name stand in one table.
         by_group: Whether there is a table of it by each group of examples, from figures such as `test by digits`.
@@ -141,7 +141,7 @@ class Column:
     metric: str
     label: str
     form: str = ".3g"
-    best: str = "min"
+    best: str | None = "min"
     factor: float = 1.0
     table: str = "test"
     by_group: bool = False

@@ -251,8 +251,12 @@ class Pretraining(Task):
         return figures["dev"]["loss"]
 
     def shown(self) -> Sequence[Column]:
-        """Losses on held-out texts; those of different objectives cannot be compared."""
-        return (Column("dev", "loss", "loss", ".4f"), Column("dev", "log_mae", "log-MAE of numbers", ".3f"))
+        """Losses on held-out texts, and the error of numbers."""
+        return Column("dev", "loss", "loss", ".4f", best=None), Column("dev", "log_mae", "log-MAE of numbers", ".3f")
+
+    def notes(self) -> Sequence[str]:
+        """What cannot be compared."""
+        return ("Of held-out texts. Losses of different objectives cannot be compared.",)
 
 
 class _Trained:
