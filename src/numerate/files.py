@@ -87,7 +87,8 @@ _IGNORED = (".md", ".lock")
 def content_hash(place: str | Path) -> str | None:
     """Content hash of a file, or of the files directly inside a folder; None if `place` is neither.
 
-    File names count; location and modification time do not. Descriptions (`.md`) are ignored.
+    Of a folder that holds folders alone, all files below it count. File names count; location and modification time do
+    not. Descriptions (`.md`) are ignored.
 
     Example:
         >>> import tempfile
@@ -95,6 +96,12 @@ def content_hash(place: str | Path) -> str | None:
         >>> _ = (folder / "one.txt").write_text("1")
         >>> content_hash(folder), content_hash(folder / "two.txt")
         ('8a34736ee4b1', None)
+        >>> outer = Path(tempfile.mkdtemp())
+        >>> (outer / "data").mkdir()
+        >>> empty = content_hash(outer)
+        >>> _ = (outer / "data" / "one.txt").write_text("1")
+        >>> content_hash(outer) == empty
+        False
     """
     root = Path(place)
     if root.is_file():
@@ -102,9 +109,12 @@ def content_hash(place: str | Path) -> str | None:
     if not root.is_dir():
         return None
     whole = hashlib.sha256()
-    for file in sorted(root.iterdir()):
-        if file.is_file() and not file.name.endswith(_IGNORED):
-            whole.update(f"{file.name} {_cached_hash(str(file), *_state(file))}\n".encode())
+    for files in (root.iterdir(), root.rglob("*")):
+        found = sorted(file for file in files if file.is_file() and not file.name.endswith(_IGNORED))
+        for file in found:
+            whole.update(f"{file.relative_to(root).as_posix()} {_cached_hash(str(file), *_state(file))}\n".encode())
+        if found:
+            break
     return whole.hexdigest()[:12]
 
 
