@@ -201,6 +201,11 @@ def test_a_comparison_from_the_command_line(folder: Path, tmp_path: Path) -> Non
     )  # fmt: skip
     text = (tmp_path / "svamp" / "compare.md").read_text("utf-8")
     assert all(part in text for part in ("| last number |", "| xval |", "svamp, test, less bare", "exact %"))
+    header, *rows = (
+        line.split(" | ") for line in text.splitlines() if line.startswith(("| encoding", "| bare", "| xval"))
+    )
+    at = header.index("inside 90 %")
+    assert not any("**" in row[at] for row in rows if len(row) == len(header)), "more than 90 % is no better"
     assert Reasoning.encoding("log-fourier")["parts"]["head"] == {"kind": "mixture"}
 
 
