@@ -134,7 +134,7 @@ def _state(file: Path) -> tuple[int, int]:
     return found.st_size, found.st_mtime_ns
 
 
-@functools.lru_cache(maxsize=256)
+@functools.lru_cache(maxsize=1 << 15)
 def _cached_hash(path: str, size: int, changed: int) -> str:
     """Hash of one file, cached by size and modification time: a grid of trainings hashes the same files many times."""
     del size, changed
