@@ -82,7 +82,7 @@ class TabFactTrial(FineTuningTrial):
 
     def settings(self) -> Figures:
         """The settings, with names of files instead of paths, and hashes of the official files and of `apart`."""
-        found = super().settings() | {"apart": [Path(file).name for file in self.apart]}
+        found: Figures = super().settings() | {"apart": [Path(file).name for file in self.apart]}
         hashes = {"source": official_hash(self.source)}
         if self.apart and all(Path(file).is_file() for file in self.apart):
             hashes["apart"] = json_hash([content_hash(file) for file in self.apart])[:12]
