@@ -38,6 +38,11 @@ IMAGE = {"image_size": 16, "embed_dim": 32, "patch_size": 8, "out_hidden_size": 
 LABELS = {"num_labels": 3}
 MROPE = {"text_config": {"rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [2, 3, 3]}}}
 DECODER = {"is_decoder": True}
+MIXED = {
+    "layer_types": ["linear_attention", "full_attention"], "linear_num_value_heads": 4, "linear_num_key_heads": 2,
+    "linear_key_head_dim": 8, "linear_value_head_dim": 8,
+}  # fmt: skip
+PER_LAYER = {"vocab_size_per_layer_input": 512, "hidden_size_per_layer_input": 8, "global_head_dim": 16}
 MAMBA = {"hidden_size": 32, "num_heads": 4, "head_dim": 16, "n_groups": 1, "state_size": 8}
 
 CLASSES: dict[str, dict[str, Any]] = {
@@ -63,6 +68,7 @@ CLASSES: dict[str, dict[str, Any]] = {
     "XmodForMaskedLM": {"default_language": "en_XX"}, "YosoForMaskedLM": {"use_expectation": True},
     "PerceiverForMaskedLM": {"d_latents": 16, "num_latents": 4, "num_blocks": 1, "num_self_attends_per_block": 1},
     "ReformerForMaskedLM": {"is_decoder": False, "attn_layers": ["local"], "axial_pos_embds": False},
+    "GteForMaskedLM": {}, "JinaEmbeddingsV3ForMaskedLM": {}, "NomicBertForMaskedLM": {},
     # Causal language models
     "ApertusForCausalLM": {}, "ArceeForCausalLM": {}, "BartForCausalLM": DECODER, "BertLMHeadModel": DECODER,
     "BertGenerationDecoder": DECODER, "BigBirdPegasusForCausalLM": {"attention_type": "original_full"},
@@ -92,6 +98,13 @@ CLASSES: dict[str, dict[str, Any]] = {
     "WhisperForCausalLM": {}, "XGLMForCausalLM": {}, "XLNetLMHeadModel": {}, "ReformerModelWithLMHead": {
         "is_decoder": True, "attn_layers": ["local"], "axial_pos_embds": False,
     },
+    "BambaForCausalLM": {
+        "mamba_n_heads": 8, "mamba_d_head": 8, "mamba_n_groups": 1, "mamba_d_state": 8, "attn_layer_indices": [1],
+    },
+    "DeepseekV4ForCausalLM": {}, "Gemma4ForCausalLM": PER_LAYER, "GraniteMoeSharedForCausalLM": {},
+    "HunYuanDenseV1ForCausalLM": {}, "MiniMaxForCausalLM": {}, "Ministral3ForCausalLM": {}, "NanoChatForCausalLM": {},
+    "Olmo3ForCausalLM": {}, "Phi4MultimodalForCausalLM": {}, "Qwen3NextForCausalLM": MIXED,
+    "Qwen3_5ForCausalLM": MIXED,
     # Encoder-decoders
     "BartForConditionalGeneration": {}, "BigBirdPegasusForConditionalGeneration": {"attention_type": "original_full"},
     "BlenderbotForConditionalGeneration": {}, "BlenderbotSmallForConditionalGeneration": {}, "EncoderDecoderModel": {},
@@ -106,13 +119,15 @@ CLASSES: dict[str, dict[str, Any]] = {
     "num_global_tokens": 4},
     "PLBartForConditionalGeneration": {}, "ProphetNetForConditionalGeneration": {},
     "SwitchTransformersForConditionalGeneration": {}, "T5ForConditionalGeneration": {},
-    "UMT5ForConditionalGeneration": {},
+    "UMT5ForConditionalGeneration": {}, "T5GemmaForConditionalGeneration": {}, "T5Gemma2ForConditionalGeneration": {},
     "WhisperForConditionalGeneration": {},
     # Image-text and audio-text models
     "LlavaForConditionalGeneration": {"image_token_index": 3}, "Qwen2_5_VLForConditionalGeneration": MROPE,
     "Qwen2VLForConditionalGeneration": MROPE, "PaliGemmaForConditionalGeneration": {"image_token_index": 3},
     "Gemma3ForConditionalGeneration": {"image_token_index": 3},
     "Qwen2AudioForConditionalGeneration": {"audio_token_index": 3}, "Blip2ForConditionalGeneration": {},
+    "Gemma4ForConditionalGeneration": {"text_config": PER_LAYER}, "Mistral3ForConditionalGeneration": {},
+    "SmolVLMForConditionalGeneration": {}, "VoxtralForConditionalGeneration": {},
     # Classifiers of texts
     "AlbertForSequenceClassification": LABELS, "BartForSequenceClassification": LABELS,
     "BertForSequenceClassification": LABELS, "DebertaV2ForSequenceClassification": LABELS,
@@ -126,6 +141,12 @@ CLASSES: dict[str, dict[str, Any]] = {
     "Qwen3ForSequenceClassification": LABELS, "RobertaForSequenceClassification": LABELS,
     "T5ForSequenceClassification": LABELS, "XLMRobertaForSequenceClassification": LABELS,
     "XLNetForSequenceClassification": LABELS, "BertForNextSentencePrediction": {},
+    "BloomForSequenceClassification": LABELS, "EuroBertForSequenceClassification": LABELS | {"mask_token_id": 4},
+    "FalconForSequenceClassification": LABELS, "Gemma3ForSequenceClassification": LABELS,
+    "GPTNeoXForSequenceClassification": LABELS, "GptOssForSequenceClassification": LABELS,
+    "Mistral4ForSequenceClassification": LABELS, "MPNetForSequenceClassification": LABELS,
+    "NomicBertForSequenceClassification": LABELS, "Phi3ForSequenceClassification": LABELS,
+    "Qwen3NextForSequenceClassification": LABELS | MIXED, "SmolLM3ForSequenceClassification": LABELS,
     # Classifiers of tokens
     "BertForTokenClassification": LABELS, "DebertaV2ForTokenClassification": LABELS,
     "DistilBertForTokenClassification": LABELS, "ElectraForTokenClassification": LABELS,
@@ -133,12 +154,16 @@ CLASSES: dict[str, dict[str, Any]] = {
     "LongformerForTokenClassification": LABELS | {"attention_window": 16},
     "ModernBertForTokenClassification": LABELS | {"cls_token_id": 0, "sep_token_id": 2},
     "Qwen2ForTokenClassification": LABELS, "RobertaForTokenClassification": LABELS, "T5ForTokenClassification": LABELS,
+    "BloomForTokenClassification": LABELS, "GemmaForTokenClassification": LABELS,
+    "MT5ForTokenClassification": LABELS, "PhiForTokenClassification": LABELS, "Qwen3ForTokenClassification": LABELS,
     # Question answering
     "BartForQuestionAnswering": {}, "BertForQuestionAnswering": {}, "DebertaV2ForQuestionAnswering": {},
     "DistilBertForQuestionAnswering": {}, "ElectraForQuestionAnswering": {}, "GPT2ForQuestionAnswering": {},
     "LlamaForQuestionAnswering": {}, "LongformerForQuestionAnswering": {"attention_window": 16},
     "OPTForQuestionAnswering": {}, "RobertaForQuestionAnswering": {}, "T5ForQuestionAnswering": {},
     "XLNetForQuestionAnswering": {},
+    "BigBirdForQuestionAnswering": {"attention_type": "original_full"}, "GPTNeoXForQuestionAnswering": {},
+    "ModernBertForQuestionAnswering": {"cls_token_id": 0, "sep_token_id": 2}, "Qwen3ForQuestionAnswering": {},
     # Multiple choice and pre-training heads
     "BertForMultipleChoice": {}, "RobertaForMultipleChoice": {},
     "LongformerForMultipleChoice": {"attention_window": 16},

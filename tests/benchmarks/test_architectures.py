@@ -21,6 +21,9 @@ WORK = [
     "LlavaForConditionalGeneration",  # is no encoder-decoder
     "RwkvForCausalLM",  # reads the padding
     "PegasusForConditionalGeneration",  # counts positions from the left, whatever the mask
+    "NystromformerForMaskedLM",  # counts positions from 2
+    "Mistral4ForSequenceClassification",  # a decoder without a language model that transformers lists
+    "Gemma4ForCausalLM",  # looks token ids up by their embeddings
 ]
 REFUSED = {
     "BertForMultipleChoice": "load the checkpoint with AutoModelForSequenceClassification and num_labels=1",

@@ -65,7 +65,8 @@ class BackboneInfo:
         positions_after: The padding id from which RoBERTa-like models count positions; None for all others.
         needs_ids: Whether it needs its own token ids beside our embeddings: causal classifiers find the last token of a
             text by them, and a few models do something else with embeddings than with ids.
-        takes_positions: Whether it takes `position_ids`, and does not derive them from token ids or the attention mask.
+        takes_positions: Whether it takes `position_ids` that count from 0 (YOSO's begin with 2), and does not derive
+            them from token ids or the attention mask.
         has_encoder: Whether it has an encoder (or decoder) below its head, whose last state can be changed.
         reads_state: Whether its head reads that state, and not a pooled vector that was made before.
         pads_left: Whether prompts of several lengths can be padded on the left: recurrent models read the padding.
@@ -117,13 +118,16 @@ class BackboneInfo:
         if found is not None:
             _check_probe(inner, found, language_model, causal)
             causal, hidden_dim = causal and not found.sees_ahead, found.hidden_dim or hidden_dim
-            needs_ids |= not found.takes_embeddings
+            # Also of decoders whose language model transformers does not list, such as Mistral 4's.
+            pools_last = task == "sequence-classification" and not found.sees_ahead and "perm_mask" not in takes
+            needs_ids |= pools_last or not found.takes_embeddings
         after = None if both else _positions_after(inner)
         counts_real_tokens = getattr(inner, "counts_real_tokens", False)
         return cls(
             task=task, is_language_model=language_model, is_encoder_decoder=both, is_causal=causal,
             embedding_dim=embedding_dim, hidden_dim=hidden_dim, positions_after=after, needs_ids=needs_ids,
-            takes_positions=after is None and "position_ids" in takes and not counts_real_tokens,
+            takes_positions=after is None and "position_ids" in takes and not counts_real_tokens
+            and (found is None or found.counts_from_zero),
             has_encoder=bool(state_modules(inner)),
             reads_state=found is None or found.reads_state, pads_left=found is None or found.pads_left,
         )  # fmt: skip
@@ -276,8 +280,6 @@ def _check_probe(backbone: PreTrainedModel, found: Probe, language_model: bool, 
         raise BackboneError(f"{name} has fewer hidden states than tokens: attach an architecture that keeps all tokens")
     if not (found.takes_embeddings or found.takes_hooked_ids):
         raise BackboneError(f"{name} cannot run on token embeddings (inputs_embeds): attach another architecture")
-    if language_model and not found.takes_embeddings and (causal or has_decoder(backbone)):
-        raise BackboneError(f"{name} cannot generate from token embeddings: attach another architecture")
     if language_model and causal and found.sees_ahead:
         use = "attach a causal architecture, or the bare encoder (AutoModel)"
         if knows_kind(backbone, "masked-lm"):

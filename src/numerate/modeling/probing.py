@@ -36,6 +36,7 @@ class Probe:
         sees_ahead: Whether a token changes the states before it.
         takes_embeddings: Whether token embeddings give the same states as the token ids.
         takes_hooked_ids: The same, where a hook replaces the output of the embedding layer; checked only if needed.
+        counts_from_zero: Whether positions 0, 1, 2, ... give the same states as no positions; True if it takes none.
         reads_state: Whether the outputs of the backbone's head depend on the state.
         pads_left: Whether padding on the left, with mask and positions, leaves the states as they are; checked only
             for models whose tokens see those before them.
@@ -47,6 +48,7 @@ class Probe:
     sees_ahead: bool
     takes_embeddings: bool
     takes_hooked_ids: bool
+    counts_from_zero: bool
     reads_state: bool
     pads_left: bool
     outputs: tuple[str, ...]
@@ -97,7 +99,7 @@ def _run(backbone: PreTrainedModel, last: LastState, devices: list[int]) -> Prob
     output, state = last.run(backbone, input_ids=ids, **passed, **second)
     plain = _tensors(output)
     if state is None:
-        return Probe(None, True, False, True, True, True, True, tuple(output))
+        return Probe(None, True, False, True, True, True, True, True, tuple(output))
     if not bool(state.isfinite().all()):  # weights that were not loaded yet
         return None
 
@@ -116,6 +118,8 @@ def _run(backbone: PreTrainedModel, last: LastState, devices: list[int]) -> Prob
                 other, _ = with_own_embeddings(backbone, last, ids, words(ids), **passed, **second)
             else:
                 other, _ = last.run(backbone, inputs_embeds=words(ids), **passed, **second)
+                # Some models look the ids up by embeddings, which fails with those that are of no token, as ours.
+                last.run(backbone, inputs_embeds=words(ids) * 0.9, **passed, **second)
         except Exception:
             return False, False
         changed = _tensors(other)
@@ -127,6 +131,15 @@ def _run(backbone: PreTrainedModel, last: LastState, devices: list[int]) -> Prob
     hooked = False
     if not same and not has_decoder(backbone):
         hooked, reads = alike(hooked=True)
+    counts_from_zero = True
+    if "position_ids" in takes and not has_decoder(backbone):
+        places = torch.arange(_TOKENS, device=ids.device).expand_as(ids)
+        _seed(devices)
+        try:
+            _, other = last.run(backbone, input_ids=ids, position_ids=places, **passed, **second)
+            counts_from_zero = other is None or _close(other, state)
+        except Exception:  # positions of another shape, such as one for each of three axes
+            counts_from_zero = False
     before = state[:, : _TOKENS - 1]
     ahead = not has_decoder(backbone) and not _close(before[0], before[1])
     pads_left = True
@@ -141,8 +154,8 @@ def _run(backbone: PreTrainedModel, last: LastState, devices: list[int]) -> Prob
         pads_left = other is None or _close(other[0, _PADDED:], state[0, :-_PADDED], slack=2000)
     return Probe(
         hidden_dim=state.shape[-1], has_all_states=state.dim() == 3 and state.shape[1] == _TOKENS,
-        sees_ahead=ahead, pads_left=pads_left,
-        takes_embeddings=same, takes_hooked_ids=hooked, reads_state=reads, outputs=tuple(output),
+        sees_ahead=ahead, pads_left=pads_left, takes_embeddings=same, takes_hooked_ids=hooked,
+        counts_from_zero=counts_from_zero, reads_state=reads, outputs=tuple(output),
     )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from numerate.modeling.inputs import embed, late_change, number_vectors
-from numerate.modeling.introspection import base_of
+from numerate.modeling.introspection import base_of, run_with_embeddings
 from numerate.modeling.outputs import Predicted, number_outputs
 from numerate.processing.scaling import EVERYTHING
 
@@ -82,7 +82,9 @@ def next_token_logits(
             after = model.info.positions_after
             places = mask.cumsum(1) - 1 if after is None else mask.cumsum(1) * mask + after
             passed["position_ids"] = places.clamp_min(0)[:, -embeddings.shape[1] :]
-        output, hidden = model.last_state.run(backbone, inputs_embeds=embeddings, attention_mask=mask, **passed)
+        output, hidden = run_with_embeddings(
+            backbone, model.info, model.last_state, model._plain(fields), embeddings, attention_mask=mask, **passed
+        )
     if hidden is None:
         raise ValueError(f"{type(backbone).__name__} does not return its last hidden state")
     output.logits, last = output.logits[:, -1:], {"input_ids": fields["input_ids"][:, -1:], "number_slots": None}
