@@ -72,6 +72,49 @@ def test_prompt_tuning_is_refused() -> None:
         whole(**model.processor(NUMBERS, padding=True, return_tensors="pt"))
 
 
+def test_adapters_are_switched_off_and_exchanged(tmp_path: Path) -> None:
+    """As on a bare model: `disable_adapter`, several adapters, their weighted sum, and PEFT's reports of them."""
+    model = model_of().eval()
+    before = model.predict(ASKING).mean()
+    whole: Any = get_peft_model(model, lora(init_lora_weights=False), adapter_name="one")
+    whole.add_adapter("other", lora(init_lora_weights=False))
+    answers = {}
+    for name in ("other", "one"):
+        whole.set_adapter(name)
+        answers[name] = model.predict(ASKING).mean()
+        assert whole.get_model_status().active_adapters == [name]
+    with whole.disable_adapter():
+        assert torch.equal(model.predict(ASKING).mean(), before)
+    assert torch.equal(model.predict(ASKING).mean(), answers["one"])
+    assert len({answer[0].item() for answer in (before, *answers.values())}) == 3
+    whole.add_weighted_adapter(["one", "other"], [0.5, 0.5], "both")
+    whole.set_adapter("both")
+    with pytest.warns(UserWarning, match="Setting active adapter to one"):
+        whole.delete_adapter("both")
+    status = whole.get_model_status()
+    assert (status.active_adapters, status.available_adapters) == (["one"], ["one", "other"])
+    whole.save_pretrained(tmp_path)
+    again = model_of(NUMBERS[:1]).eval()  # our weights are those of every adapter, also of one that was added later
+    loaded: Any = PeftModel.from_pretrained(again, tmp_path / "other", adapter_name="other")
+    assert torch.equal(again.predict(ASKING).mean(), answers["other"])
+    loaded.load_adapter(tmp_path / "one", "one")
+    loaded.set_adapter("one")
+    assert torch.equal(again.predict(ASKING).mean(), answers["one"])
+
+
+def test_modules_to_save_with_tied_weights(tmp_path: Path) -> None:
+    """BERT's head names its bias twice; PEFT asks for both."""
+    config = LoraConfig(target_modules=["query"], modules_to_save=["cls"])
+    model, again = (numerate.attach(new_backbone("bert"), tokenizer_of("bert"), fit=NUMBERS) for _ in range(2))
+    whole: Any = get_peft_model(model, config).eval()
+    torch.nn.init.normal_(whole.get_base_model().backbone.cls.modules_to_save["default"].predictions.bias)
+    whole.save_pretrained(tmp_path)
+    loaded: Any = PeftModel.from_pretrained(again, tmp_path).eval()
+    batch = dict(model.processor(NUMBERS, padding=True, return_tensors="pt"))
+    with torch.no_grad():
+        assert torch.equal(whole(**batch).logits, loaded(**batch).logits)
+
+
 def test_a_whole_model_with_adapters_is_pickled() -> None:
     whole: Any = get_peft_model(model_of(), lora()).eval()
     again = pickle.loads(pickle.dumps(whole))

@@ -214,6 +214,8 @@ def list_ties_once(model: nn.Module, prefix: str) -> None:
 
 
 def _drop_ties(module: nn.Module, state: dict[str, Any], start: str, _: Any, *, prefix: str) -> None:
+    if hasattr(getattr(module, "number_weights", None), "adapter_state_dict"):
+        return  # PEFT saves the whole model: it asks for each name of `modules_to_save`, and copies ties itself
     for name in tied_names(state, start + prefix):
         del state[name]
 

@@ -44,5 +44,4 @@ def train_with_adapter(model: NumberModel, configs: Mapping[str, Any]) -> None:
     if "number_weights" not in dict(model.named_children()):
         model.add_module("number_weights", NumberWeights(model))
     weights: Any = model.number_weights
-    weights._adapters |= set(configs)
     weights.set_adapter(list(configs), inference_mode=all(config.inference_mode for config in configs.values()))

@@ -26,12 +26,19 @@ class NumberWeights(AuxiliaryTrainingWrapper):
     def __init__(self, model: NumberModel) -> None:
         nn.Module.__init__(self)
         self._of = [model]  # in a list, because a module would become a child
-        self._adapters: set[str] = set()
         self._active_adapter: list[str] = []
         self._disable_adapters = False
 
     def __getattr__(self, name: str) -> Any:
         return nn.Module.__getattr__(self, name)
+
+    @property
+    def _adapters(self) -> set[str]:  # type: ignore[override]
+        """All of the model's adapters, also those that PEFT has added later."""
+        return set(self._of[0].peft_config)
+
+    def _get_available_adapters(self) -> set[str]:
+        return self._adapters
 
     def adapter_state_dict(self, adapter_name: str, state_dict: Any = None) -> dict[str, Tensor]:
         """Our weights, which belong to every adapter."""
@@ -60,14 +67,15 @@ class NumberWeights(AuxiliaryTrainingWrapper):
             if not name.startswith("backbone."):
                 weight.requires_grad_(requires_grad)
 
-    def check_set_adapter(self, adapter_name: Any) -> Any:
-        """Any adapter may be active."""
-        return adapter_name
+    def check_set_adapter(self, adapter_name: str | list[str]) -> str | None:
+        """The first of the adapters that we know, as PEFT asks for one name; None for none."""
+        names = [adapter_name] if isinstance(adapter_name, str) else adapter_name
+        return next((name for name in names if name in self._adapters), None)
 
     def delete_adapter(self, adapter_name: str, new_active_adapters: Any) -> None:
-        """Forgets an adapter; our weights stay."""
-        self._adapters.discard(adapter_name)
-        self._active_adapter = [name for name in self.active_adapters if name != adapter_name]
+        """Others may become active in the place of a deleted adapter; our weights stay."""
+        if adapter_name in self.active_adapters:
+            self._active_adapter = list(new_active_adapters or ())
 
     def unload_and_optionally_merge_module(self, *arguments: Any, **options: Any) -> nn.Module:
         """The module that takes the place of this one when PEFT's layers are removed: an empty one."""

@@ -206,8 +206,8 @@ class PretrainedInterface(nn.Module):
     @peft_config.setter
     def peft_config(self, configs: dict[str, Any]) -> None:
         # PEFT sets it after it has put its layers into the model and frozen everything else.
-        train_with_adapter(self._model, configs)
         self.__dict__["_peft_config"] = configs
+        train_with_adapter(self._model, configs)
 
     @peft_config.deleter
     def peft_config(self) -> None:
