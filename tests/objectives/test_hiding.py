@@ -31,6 +31,7 @@ TEXTS = (
     "The tower is 324 metres tall, cost $1.5 million and weighs 10,100 tons.",
     "Revenue rose 3.2% to 45.7 in 2023; it fell by 7 per cent (12%), or -7.25.",
     "It was 5 million and  1.5 billion, 12 %, and 300.",
+    "Take 1½ cups of ٣٤ or 10⁶ at −１２３ m, 7‰ and ½.",  # characters of several tokens
 )
 TINY = ("bert", "roberta", "gpt2", "llama")
 FAMILIES = ("wordpiece", "bpe", "bpe-prefix", "unigram", "metaspace-first", "llama-family")

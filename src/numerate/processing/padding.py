@@ -281,6 +281,12 @@ def _tokens_of(encoding: Any, sequence: int, word: int | None, begin: int, end: 
         if not tokens:
             return None
         first, last = tokens[0], tokens[-1]
+    # A character may have several tokens: its bytes, or what the tokenizer writes for it. Only the first is found so.
+    while last + 1 < len(encoding) and encoding.token_to_sequence(last + 1) == sequence:
+        span = encoding.token_to_chars(last + 1)
+        if span is None or not span[0] < end <= span[1]:
+            break
+        last += 1
     return first, last + 1
 
 

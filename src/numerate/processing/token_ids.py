@@ -83,4 +83,8 @@ def _offsets(tokenizer: Any, ids: list[int], text: str) -> list[tuple[int, int]]
         return again["offset_mapping"]
     # Ids that the tokenizer would not make of the text: the text of the tokens up to each one.
     ends = [len(tokenizer.decode(ids[: end + 1], clean_up_tokenization_spaces=False)) for end in range(len(ids))]
-    return list(zip([0, *ends[:-1]], ends, strict=True))
+    spans = list(zip([0, *ends[:-1]], ends, strict=True))
+    for place in range(1, len(spans)):
+        if spans[place][0] >= spans[place][1]:  # a further byte of a character
+            spans[place] = spans[place - 1]
+    return spans
