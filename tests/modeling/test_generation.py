@@ -335,10 +335,16 @@ def test_no_prompts_and_no_new_tokens() -> None:
         ({"bounds": (2.0, 1.0)}, r"got \(2.0, 1.0\)"),
         ({"num_beams": 2, "do_sample": True}, "does not sample"),
         ({"prompts": [""]}, "prompt 0 has no tokens to continue: ''"),
+        ({"max_new_tokens": 2.5}, "max_new_tokens must be a whole number, got 2.5"),
+        ({"temperature": "hot"}, "temperature must be a number, got 'hot'"),
+        ({"do_sample": "yes"}, "do_sample must be True or False, got 'yes'"),
+        ({"max_new_tokens": 200}, r"129 tokens are too many for GPT2LMHeadModel, which has 128 positions: cut texts"),
+        ({"prompts": None, "input_ids": torch.zeros(3)}, r"of shape \(rows, tokens\), got torch.float32 of"),
+        ({"prompts": None, "input_ids": torch.zeros(1, 0).long()}, "input_ids row 0 has no tokens to continue"),
     ],
 )
 def test_bad_options(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         speaking_model("gpt2").generate(**{"prompts": PLAIN} | options)
 
 

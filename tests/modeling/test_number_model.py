@@ -81,6 +81,17 @@ def test_ids_between_the_backbones_and_ours_have_no_probability() -> None:
     assert (logits.argmax(-1) != len(tokenizer) + 2).all() and logits.softmax(-1)[..., len(tokenizer) + 2].max() == 0
 
 
+@pytest.mark.parametrize("name", ["bert", "roberta", "gpt2", "classifier"])
+def test_texts_that_are_too_long_are_refused(name: str) -> None:
+    """In the backbone it would be an index out of range, or a size that does not match."""
+    model = numerate.attach(backbone_of(name), tokenizer_of(name))
+    most = 126 if name == "roberta" else 128
+    batch = dict(model.processor(["It cost 5 dollars. " * 80], return_tensors="pt"))
+    with pytest.raises(ValueError, match=rf"^\d+ tokens are too many for \w+, which has {most} positions: cut texts"):
+        model(**batch)
+    assert model(**model.processor(["It cost 5 dollars."], return_tensors="pt")) is not None, "it still runs"
+
+
 def test_input_ids_are_needed() -> None:
     with pytest.raises(ValueError, match="input_ids must be a tensor, got none"):
         attached("bert")()

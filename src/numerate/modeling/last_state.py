@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -12,14 +13,17 @@ from numerate.modeling.tasks import base_of, has_decoder, task_of
 from numerate.processing.static_shapes import chosen_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from torch import Tensor, nn
     from transformers import PreTrainedModel
 
     from numerate.modeling.introspection import BackboneInfo
 
-__all__ = ["LastState", "replaced_embeddings", "run_with_embeddings", "state_modules", "with_own_embeddings"]
+__all__ = [
+    "LastState", "check_length", "known_positions", "replaced_embeddings", "run_with_embeddings", "state_modules",
+    "with_own_embeddings",
+]  # fmt: skip
 
 
 def state_modules(backbone: PreTrainedModel) -> list[nn.Module]:
@@ -99,7 +103,20 @@ class LastState:
         return twin
 
     def run(self, backbone: PreTrainedModel, **passed: Any) -> tuple[Any, Tensor | None]:
-        """Runs the backbone; returns its output and its last hidden state (B, T, hidden)."""
+        """Runs the backbone; returns its output and its last hidden state (B, T, hidden).
+
+        Raises:
+            ValueError: A text has more tokens than the backbone has positions.
+        """
+        if torch.compiler.is_compiling():
+            return self._run(backbone, passed)
+        try:
+            return self._run(backbone, passed)
+        except (IndexError, RuntimeError) as error:
+            check_length(backbone, passed, error)
+            raise
+
+    def _run(self, backbone: PreTrainedModel, passed: dict[str, Any]) -> tuple[Any, Tensor | None]:
         if self.asks:
             output = backbone(**passed | {"output_hidden_states": True})
             states = output.get("decoder_hidden_states", output.get("hidden_states"))
@@ -117,6 +134,35 @@ class LastState:
         for handle in self._handles:
             handle.remove()
         self.asks, self._several, self._handles = True, False, []
+
+
+def check_length(backbone: PreTrainedModel, passed: Mapping[str, Any], error: Exception) -> None:
+    """Refuses a batch for which a table was too short, if its texts have more tokens than the backbone has positions.
+
+    Raises:
+        ValueError: They have; the message says how many it has.
+    """
+    # Of torch's tables and buffers: "index out of range in self", "index 512 is out of bounds", "existing size (512)".
+    if not re.search("out of range|out of bounds|existing size", str(error)):
+        return
+    names = ("input_ids", "inputs_embeds", "attention_mask", "decoder_inputs_embeds")
+    tokens = max((passed[name].shape[1] for name in names if passed.get(name) is not None), default=0)
+    inner = base_of(backbone)
+    most = min(known_positions(inner.config), default=tokens)
+    if tokens > most:
+        raise ValueError(
+            f"{tokens} tokens are too many for {type(inner).__name__}, which has {most} positions: cut texts, as in "
+            f"model.processor(texts, truncation=True, max_length={most}), or generate fewer tokens"
+        ) from error
+
+
+def known_positions(config: Any) -> list[int]:
+    """What a config says of the number of a model's positions; empty if it says nothing."""
+    sizes = [getattr(config, name, None) for name in ("max_position_embeddings", "n_positions")]
+    known = [size for size in sizes if isinstance(size, int) and size > 0]
+    if config.model_type.removeprefix("xlm-").startswith(("roberta", "camembert", "longformer")):
+        known = [size - config.pad_token_id - 1 for size in known]  # positions start after the id of the padding
+    return known
 
 
 def run_with_embeddings(

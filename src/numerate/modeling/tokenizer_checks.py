@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from numerate.modeling.introspection import base_of
+from numerate.modeling.last_state import known_positions
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
 __all__ = ["check_kind", "check_tokenizer", "longest_text"]
 
 _SPECIAL = ("pad", "mask", "cls", "sep", "bos", "eos", "unk")
-_LENGTHS = ("max_position_embeddings", "n_positions")
 
 
 def check_kind(tokenizer: Any) -> None:
@@ -62,10 +62,7 @@ def check_tokenizer(backbone: PreTrainedModel, tokenizer: PreTrainedTokenizerFas
 
 def longest_text(config: Any, tokenizer: Any) -> int | None:
     """Maximum number of tokens of a model's input; None for no limit."""
-    sizes = [getattr(config, name, None) for name in _LENGTHS]
-    known = [size for size in sizes if isinstance(size, int) and size > 0]
-    if config.model_type.removeprefix("xlm-").startswith(("roberta", "camembert", "longformer")):
-        known = [size - config.pad_token_id - 1 for size in known]  # positions start after the id of the padding
+    known = known_positions(config)
     if tokenizer.model_max_length < 10**9:
         known.append(tokenizer.model_max_length)
     return min(known, default=None)

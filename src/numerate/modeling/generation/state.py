@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, SupportsFloat
 
 import torch
 from torch import Tensor
@@ -57,8 +57,17 @@ class GenerationOptions:
     def __post_init__(self) -> None:
         for name, least in (("max_new_tokens", 0), ("num_beams", 1), ("significant_digits", 1), ("top_k", 1)):
             value = getattr(self, name)
+            if value is not None and (isinstance(value, bool) or not hasattr(value, "__index__")):
+                raise TypeError(f"{name} must be a whole number, got {value!r}")
             if value is not None and value < least:
                 raise ValueError(f"{name} must be at least {least}, got {value}")
+        for name in ("temperature", "top_p", "length_penalty"):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, SupportsFloat):
+                raise TypeError(f"{name} must be a number, got {value!r}")
+        for name in ("do_sample", "use_cache"):
+            if not isinstance(value := getattr(self, name), bool):
+                raise TypeError(f"{name} must be True or False, got {value!r}")
         if not self.temperature > 0:
             raise ValueError(f"temperature must be positive, got {self.temperature}")
         if self.top_p is not None and not 0 < self.top_p <= 1:

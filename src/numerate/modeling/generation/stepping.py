@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from numerate.modeling.inputs import embed, late_change, number_vectors
 from numerate.modeling.introspection import base_of, run_with_embeddings
+from numerate.modeling.last_state import check_length
 from numerate.modeling.outputs import Predicted, number_outputs
 from numerate.processing.scaling import EVERYTHING
 
@@ -46,7 +47,12 @@ def encode(model: NumberModel, fields: dict[str, Any]) -> Any:
     """The output of an encoder-decoder's encoder for a batch."""
     embeddings = embed(model, model.backbone.get_input_embeddings(), fields)
     encoder: Any = base_of(model.backbone).get_encoder()
-    return encoder(inputs_embeds=embeddings, attention_mask=fields["attention_mask"], return_dict=True)
+    passed = {"inputs_embeds": embeddings, "attention_mask": fields["attention_mask"]}
+    try:
+        return encoder(**passed, return_dict=True)
+    except (IndexError, RuntimeError) as error:
+        check_length(model.backbone, passed, error)
+        raise
 
 
 def next_token_logits(

@@ -56,6 +56,9 @@ def generate_ids(
         (B, T + new) ids, padded at the end; for an encoder-decoder, the decoder's ids.
     """
     check_can_generate(model)
+    if input_ids.dim() != 2 or input_ids.is_floating_point():
+        shape = tuple(input_ids.shape)
+        raise ValueError(f"input_ids must be token ids of shape (rows, tokens), got {input_ids.dtype} of shape {shape}")
     fields = {key: options.pop(key) for key in [*options] if key.startswith("number_") and key != "number_scale"}
     settings = _settings(model, generation_config, options)
     copies = settings.pop("num_return_sequences") or 1
@@ -76,8 +79,8 @@ def generate_ids(
             ids = [*tokenizer(text, add_special_tokens=False)["input_ids"], *ended]
         rows.append(ids if start is None else [start, *ids])
     longest = max(map(len, rows), default=0)
-    new = torch.tensor([ids + [pad] * (longest - len(ids)) for ids in rows], dtype=torch.int64).reshape(len(rows), -1)
-    new = new.to(input_ids.device)
+    padded = [ids + [pad] * (longest - len(ids)) for ids in rows]
+    new = torch.tensor(padded, dtype=torch.int64, device=input_ids.device).reshape(len(rows), longest)
     result = new if start is not None else torch.cat([input_ids.repeat_interleave(copies, 0), new], dim=1)
     return _stopped(result, result.shape[1] - longest, stopping_criteria, pad) if stopping_criteria else result
 
@@ -122,6 +125,8 @@ def _prompts(model: NumberModel, ids: Tensor, attention: Tensor | None, fields: 
     for index, row in enumerate(ids):
         real = torch.ones_like(row) if attention is None else attention[index]
         kept = row[real.bool()]
+        if not len(kept):
+            raise ValueError(f"input_ids row {index} has no tokens to continue")
         if fields:
             example = {key: value[index] for key, value in fields.items()}
             example["number_slots"] = example["number_slots"][real.bool()].tolist()
