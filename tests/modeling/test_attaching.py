@@ -13,6 +13,7 @@ from tiny_models import KINDS, MASKED, NUMBERS, PLAIN, backbone_of, bare_batch, 
 import numerate
 from numerate.modeling.artefact import ArtefactError
 from numerate.modeling.recipe import load_recipe
+from numerate.registry import embedders, heads
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -153,6 +154,13 @@ def test_parts_by_name_description_or_object() -> None:
         ({"gated": "no"}, ValueError, "gated must be True or False, got 'no'"),
         ({"freeze": "no"}, TypeError, "freeze must be True or False, got 'no'"),
         ({"fit": 5}, TypeError, "fit must be an iterable of texts or numbers, got 5"),
+        ({"head": heads["mixture"]}, TypeError, "head is the class MixtureHead: give an object of it, or its name"),
+        ({"head": 5}, TypeError, "head must be a name, a dict with its 'kind' or an object, got 5"),
+        ({"head": heads["mixture"].build(dim=7)}, ValueError, "MixtureHead was built with dim=7: .* needs dim=32"),
+        ({"embedder": embedders["float"].build(dim=7)}, ValueError, "built with dim=7: this backbone needs dim=32"),
+        ({"kinds": "money"}, TypeError, r"kinds must be a list of kinds, got 'money': as in kinds=\['money'\]"),
+        ({"scaling": "range"}, TypeError, "scaling must be a fitted numerate.Scaling, got 'range'"),
+        ({"objective": "causal"}, ValueError, "objective 'causal' on a model that sees the tokens after a token"),
     ],
 )
 def test_bad_options_are_refused(options: dict[str, Any], error: type[Exception], message: str) -> None:

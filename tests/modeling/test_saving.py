@@ -198,6 +198,8 @@ def test_saving_over_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "it").write_text("")
     with pytest.raises(ArtefactError, match="is a file; give a folder"):
         attached().save_pretrained(tmp_path / "it")
+    with pytest.raises(TypeError, match="backbone must be True, False or None, got 'no'"):
+        attached().save_pretrained(tmp_path, backbone="no")
 
 
 def test_push_uploads_what_save_writes(monkeypatch: pytest.MonkeyPatch) -> None:

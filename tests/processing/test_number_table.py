@@ -156,6 +156,8 @@ def test_collation_of_the_labels_of_classifiers(side: str) -> None:
 
 
 def test_what_a_collator_cannot_stack_is_named() -> None:
+    with pytest.raises(TypeError, match=r"NumberCollator takes model.processor or a tokenizer, got 'bert'"):
+        NumberCollator("bert")
     collate = NumberCollator(SimpleNamespace(pad_token_id=9, padding_side="right", pad_token_type_id=0))
     for cell in ("flat 7", None, ["a", "b"], {"a": 1}):
         with pytest.raises(

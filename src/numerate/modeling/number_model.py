@@ -40,6 +40,7 @@ from numerate.modeling.ratio_features import RatioFeatures
 from numerate.modeling.saving import fingerprint_of
 from numerate.modeling.trainer_checkpoint import describe_in_state
 from numerate.objectives.base import Objective, Task, Vocabulary
+from numerate.objectives.causal import Causal
 from numerate.objectives.hiding import gather_rows
 from numerate.processing.slot_positions import NumberPlaces, table_of
 from numerate.processing.static_shapes import is_recorded, labelled_places
@@ -111,7 +112,7 @@ class NumberModel(PretrainedInterface):
         self.info = info = BackboneInfo.of(backbone)
         self.options = options = PlacementOptions() if options is None else options
         self.placement = options.placement or "replace"
-        self._check(embedder, objective, processor)
+        self._check(embedder, head, objective, processor)
         self.backbone, self.processor, self.recipe, self.citation = backbone, processor, recipe, citation
         processor.learns_without_labels = objective is not None and not objective.needs_labels
         self.embedder, self.head, self.objective = embedder, head, objective
@@ -153,7 +154,9 @@ class NumberModel(PretrainedInterface):
         if options.late_reach and self.last_state.asks:
             raise ValueError(f"late_reach={options.late_reach}: needs a backbone with an encoder below its head")
 
-    def _check(self, embedder: Embedder | None, objective: Objective | None, processor: NumberProcessor) -> None:
+    def _check(
+        self, embedder: Embedder | None, head: Head | None, objective: Objective | None, processor: NumberProcessor
+    ) -> None:
         """Refuses parts and options that do not fit together or do not fit the backbone."""
         placement, info = self.placement, self.info
         if placement not in PLACEMENTS:
@@ -163,7 +166,12 @@ class NumberModel(PretrainedInterface):
             raise ValueError(f"placement {placement!r} with {type(embedder).__name__}: needs {need}")
         if info.is_encoder_decoder and objective is not None and not objective.needs_labels:
             raise ValueError(f"objective {objective.config.kind!r} on an encoder-decoder: needs 'labelled' or None")
-        narrow = embedder is None or embedder.width != info.embedding_dim
+        if isinstance(objective, Causal) and not info.is_causal:
+            raise ValueError("objective 'causal' on a model that sees the tokens after a token: use 'masked' or None")
+        narrow = embedder is None or embedder.width == 1
+        for part, need in ((None if narrow else embedder, info.embedding_dim), (head, info.hidden_dim)):
+            if part is not None and part.dim != need:
+                raise ValueError(f"{type(part).__name__} was built with dim={part.dim}: this backbone needs dim={need}")
         for name in NEIGHBOUR_OPTIONS if narrow or info.is_encoder_decoder else ():
             if count := getattr(self.options, name):
                 need = "an embedder as wide as tokens" if narrow else "a model that is no encoder-decoder"

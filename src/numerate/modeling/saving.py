@@ -61,6 +61,10 @@ def build_part(given: Any, registry: Any, *dim: int) -> Any:
     """
     if isinstance(given, str):
         given = {"kind": given}
+    if isinstance(given, type):
+        raise TypeError(f"{registry.what} is the class {given.__name__}: give an object of it, or its name")
+    if isinstance(given, int | float | list | tuple):
+        raise TypeError(f"{registry.what} must be a name, a dict with its 'kind' or an object, got {given!r}")
     if not isinstance(given, dict):
         return given
     if "kind" not in given:
@@ -116,6 +120,8 @@ def save_model(
     state_dict: dict[str, Tensor] | None = None, bits: int | None = None,
 ) -> None:  # fmt: skip
     """Writes config, weights and model card; see `NumberModel.save_pretrained`."""
+    if not isinstance(backbone, bool | None):
+        raise TypeError(f"backbone must be True, False or None, got {backbone!r}")
     whole = model.state_dict() if state_dict is None else state_dict
     state = {key.removeprefix(_BACKBONE): value for key, value in whole.items() if key.startswith(_BACKBONE)}
     names = {} if backbone is False else adapter_names(model.backbone)

@@ -189,6 +189,8 @@ class NumberCollator:
     def __init__(
         self, tokenizer: Any, pad_to_multiple_of: int | None = None, label_padding: int = -100, least: int = 0
     ) -> None:
+        if not hasattr(tokenizer, "pad_token_id"):
+            raise TypeError(f"NumberCollator takes model.processor or a tokenizer, got {tokenizer!r:.60}")
         if tokenizer.pad_token_id is None:
             raise ValueError(
                 "the tokenizer has no padding token: set one, as in tokenizer.pad_token = tokenizer.eos_token"

@@ -17,7 +17,7 @@ from numerate.processing.encoding import BareSpans, Found, NumberBatch, NumberCo
 from numerate.processing.padding import Plan, align, assemble, cut, plan_for, shaped
 from numerate.processing.pretrained_processor import PretrainedProcessor
 from numerate.processing.rewriter import Rewriter
-from numerate.processing.scaling import Scaling  # noqa: TC001 (the config's type is looked up)
+from numerate.processing.scaling import Scaling
 from numerate.processing.segment_cache import MarkedTokenizer, SectionEncoder
 from numerate.processing.token_alignment import align_tokens
 from numerate.reading import make_reader
@@ -90,9 +90,13 @@ class NumberProcessor(PretrainedProcessor):
         self.tokenizer = tokenizer
         self.reader = make_reader(reader)
         self.notation: Notation = notations[notation].build() if isinstance(notation, str) else notation
+        if isinstance(kinds, str):
+            raise TypeError(f"kinds must be a list of kinds, got {kinds!r}: as in kinds=[{kinds!r}]")
         self.kinds = None if kinds is None else frozenset(kinds)
         if self.kinds is not None and (unknown := sorted(self.kinds - set(KINDS))):
             raise ValueError(f"unknown kinds {unknown}; known: {', '.join(KINDS)}")
+        if not isinstance(scaling, Scaling | None):
+            raise TypeError(f"scaling must be a fitted numerate.Scaling, got {scaling!r:.60}")
         self.written, self.scaling = written, scaling
         self.implied_commas, self.spelled_units = implied_commas, spelled_units
         self.own_tokens: tuple[str, ...] = (NUM, *(token for token in self.notation.vocabulary if token != NUM))
