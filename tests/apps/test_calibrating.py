@@ -44,6 +44,12 @@ def test_numbers_are_chosen_by_what_may_stand_there() -> None:
 
 def test_what_cannot_be_fitted_is_said() -> None:
     model = judging_model()
+    with pytest.raises(BadInput, match=r"calibrate takes many texts, got one: 'It costs 5\.'"):
+        calibrate(model, "It costs 5.")
+    with pytest.raises(BadInput, match=r"calibrate takes a NumberModel, got 'out': load it with numerate.from"):
+        calibrate("out", PRICES)
+    with pytest.raises(TypeError, match="calibrate takes a text or a list of texts, got None"):
+        calibrate(model, [*PRICES, None])
     with pytest.raises(BadInput, match="no calibration"):
         calibrate_kinds(model, PRICES, ["money"])
     before = calibrate(model, facts(120, seed=6))

@@ -17,6 +17,7 @@ from numerate.apps.shown_texts import units_of
 from numerate.errors import BadInput
 from numerate.heads.mixture import from_signed_log, signed_log
 from numerate.metrics.conformal import FEWEST
+from numerate.modeling.asking import text_list
 from numerate.modeling.number_calibration import CELL, MEASURES, NumberCalibration, fit_calibration, group_of
 from numerate.modeling.plausibility import BATCH_TOKENS, UNIT, hidden_numbers, interval_ends
 from numerate.modeling.word_sizes import WordSizes
@@ -63,9 +64,9 @@ def calibrate(
     Raises:
         BadInput: There are fewer than 30 numbers, or the model cannot judge numbers.
     """
-    every = list(texts)
+    every = _given_texts(model, texts)
     sentences = len(every)
-    every += rows
+    every += text_list(rows, "calibrate")
     counted, sizes = forms is None, None
     if forms is None:
         forms = WrittenForms.of(numeral for text in every for numeral in _judged_numerals(model, text))
@@ -85,6 +86,15 @@ def calibrate(
             held["odds"] = held["odds"] + sizes.bits(held["words"], written, counted=True)
     model.calibration = _fitted(held, about or f"{len(every):,} texts", forms, sizes)
     return model.calibration
+
+
+def _given_texts(model: Any, texts: Any) -> list[str]:
+    """The texts of a call of `calibrate`; refuses what is no model, and one text whose letters would be the texts."""
+    if not hasattr(model, "calibration"):
+        raise BadInput(f"calibrate takes a NumberModel, got {model!r:.60}: load it with numerate.from_pretrained(...)")
+    if isinstance(texts, str):
+        raise BadInput(f"calibrate takes many texts, got one: {texts[:60]!r}")
+    return text_list(texts, "calibrate")
 
 
 def calibrate_kinds(

@@ -144,7 +144,8 @@ def load_backbone(model: Any, tokenizer: Any, *, trained: bool = True) -> tuple[
         if trained and not is_quantised and base_of(model).dtype in (torch.bfloat16, torch.float16):
             backbone = backbone.float()
     if getattr(backbone.config, "is_encoder_decoder", False):
-        raise TypeError(f"NumberRegressor needs an encoder or a decoder, got {type(backbone).__name__} with both")
+        kind = type(backbone).__name__
+        raise TypeError(f"model must be an encoder or a decoder, got {kind} with both: for T5, give T5EncoderModel")
     if tokenizer is None and not name:
         raise ValueError(f"give the tokenizer of {type(model).__name__}: its config names no checkpoint")
     words: Any = tokenizer if tokenizer is not None else name
