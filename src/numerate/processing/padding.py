@@ -1,4 +1,4 @@
-"""Makes a batch of token ids: special tokens, truncation, padding and slots, with array operations.
+"""Makes a batch of token ids: special tokens, truncation and padding, with array operations.
 
 For single texts the result equals that of a fast tokenizer's own call, which tests check.
 """
@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 
     from transformers import PreTrainedTokenizerFast
 
-    from numerate.processing.rewriter import Rewritten
-
-__all__ = ["Frame", "Plan", "align", "assemble", "cut", "original_offsets", "plan_for", "shaped"]
+__all__ = ["Frame", "Plan", "assemble", "cut", "plan_for", "shaped"]
 
 KNOWN_OPTIONS = {
     *("padding", "truncation", "max_length", "pad_to_multiple_of", "padding_side", "add_special_tokens", "verbose"),
@@ -179,115 +177,6 @@ def _ragged(values: np.ndarray, filler: int, starts: np.ndarray, lengths: np.nda
     if plan.pad_left:
         return [left + row for left, row in zip(padding, rows, strict=True)]
     return [row + right for right, row in zip(padding, rows, strict=True)]
-
-
-def align(
-    batch: Any, changed: list[list[list[Rewritten]]], split: bool, space: int | None = None
-) -> tuple[dict[str, Any], list[Any]]:
-    """Adds slots and scales to a tokenizer's batch and maps its offsets back; returns the fields and the numbers.
-
-    `changed` is the tokenizer's input: the rewritten words of each text of each sequence; one "word" if not `split`.
-    `space` is the token of a space that counts as part of the number behind it; see `Rewriter`. A text that overflows
-    has several rows, each with the numbers that it shows.
-    """
-    data, found = dict(batch.data), []
-    samples = data.get("overflow_to_sample_mapping") or range(len(batch.encodings))
-    data["number_slots"], data["number_scale"] = [], []
-    for row, (encoding, sample) in enumerate(zip(batch.encodings, samples, strict=True)):
-        slots, present = [0] * len(data["input_ids"][row]), []
-        scales = [0] * len(slots)
-        for sequence, texts in enumerate(changed):
-            owned = 0
-            for index, word in enumerate(texts[sample]):
-                for number, (begin, end, numeral) in enumerate(word.slots):
-                    tokens = _tokens_of(encoding, sequence, index if split else None, begin, end)
-                    # Truncated, so that its number is dropped, too; or its only token belongs to another number.
-                    if tokens is None or tokens[1] <= owned:
-                        continue
-                    start, owned = max(tokens[0], owned), tokens[1]
-                    present.append(numeral)
-                    slots[start:owned] = [len(present)] * (owned - start)
-                    if word.beside:
-                        written = _tokens_of(encoding, sequence, index if split else None, *word.beside[number])
-                        for token in range(*written) if written is not None else ():
-                            slots[token] = slots[token] or -len(present)
-                        start = start if written is None else written[0]
-                    if numeral is not None and not split and start and encoding.ids[start - 1] == space:
-                        # A token of its own, unless another space belongs to the number's first token.
-                        joined = encoding.tokens[start].startswith(encoding.tokens[start - 1])
-                        slots[start - 1] = slots[start - 1] or (0 if joined else -len(present))
-                    if word.scales and (scale := word.scales[number]) is not None:
-                        part = _tokens_of(encoding, sequence, index if split else None, *scale[:2])
-                        _mark_scale(slots, scales, part, encoding.offsets, scale, len(present))
-        if "offset_mapping" in data:
-            data["offset_mapping"][row] = original_offsets(encoding, changed, sample, split)
-        data["number_slots"].append(slots)
-        data["number_scale"].append(scales)
-        found.append(present)
-    return data, found
-
-
-def _mark_scale(
-    slots: list[int], scales: list[int], tokens: tuple[int, int] | None, offsets: Any,
-    scale: tuple[int, int, int], number: int,
-) -> None:  # fmt: skip
-    """Writes twice the power of ten to the tokens of a percent sign or scale word, plus 1 if they must stay.
-
-    They must stay if one of them also writes text behind the number, as `%,` does. Nothing is written if the first one
-    also writes digits, or if truncation has cut off the digits.
-    """
-    begin, end, power = scale
-    if tokens is None:
-        return
-    first, last = tokens
-    while first and abs(slots[first - 1]) == number and offsets[first - 1][0] >= begin:
-        first -= 1  # the space before a word, which may be a token without characters
-    if not first or offsets[first][0] < begin or any(abs(slots[token]) != number for token in range(first - 1, last)):
-        return
-    stays = offsets[last - 1][1] > end
-    for token in range(first, last):
-        scales[token] = 2 * power + stays
-    if stays:  # the number's vector does not belong on the text behind it
-        slots[last - 1] = -number
-
-
-def original_offsets(
-    encoding: Any, changed: list[list[list[Rewritten]]], sample: int, split: bool
-) -> list[tuple[int, int]]:
-    """The span in the original text of each token of an encoding; (0, 0) for special tokens."""
-    spans: list[tuple[int, int]] = []
-    for (begin, end), sequence, index in zip(encoding.offsets, encoding.sequence_ids, encoding.word_ids, strict=True):
-        if sequence is None:
-            spans.append((0, 0))
-            continue
-        word = changed[sequence][sample][index if split else 0]
-        spans.append((word.original(begin), word.original(end, end=True)))
-    return spans
-
-
-def _tokens_of(encoding: Any, sequence: int, word: int | None, begin: int, end: int) -> tuple[int, int] | None:
-    """First and last-plus-one token of the characters [begin, end) of one sequence; None if there is none."""
-    if word is not None:
-        span = encoding.word_to_tokens(word, sequence)
-        if span is None:
-            return None
-        offsets = encoding.offsets
-        inside = [t for t in range(*span) if offsets[t][0] < end and offsets[t][1] > begin]
-        return (inside[0], inside[-1] + 1) if inside else None
-    first = encoding.char_to_token(begin, sequence)
-    last = encoding.char_to_token(end - 1, sequence)
-    if first is None or last is None:  # truncated in the middle, or its first character has no token
-        tokens = [t for char in range(begin, end) if (t := encoding.char_to_token(char, sequence)) is not None]
-        if not tokens:
-            return None
-        first, last = tokens[0], tokens[-1]
-    # A character may have several tokens: its bytes, or what the tokenizer writes for it. Only the first is found so.
-    while last + 1 < len(encoding) and encoding.token_to_sequence(last + 1) == sequence:
-        span = encoding.token_to_chars(last + 1)
-        if span is None or not span[0] < end <= span[1]:
-            break
-        last += 1
-    return first, last + 1
 
 
 def shaped(

@@ -14,11 +14,12 @@ from numerate.errors import BadInput
 from numerate.notation.base import NUM, Notation
 from numerate.numerals.numeral import KINDS, Numeral
 from numerate.processing.encoding import BareSpans, Found, NumberBatch, NumberCollator, number_table, reads_bare_spans
-from numerate.processing.padding import Plan, align, assemble, cut, plan_for, shaped
+from numerate.processing.padding import Plan, assemble, cut, plan_for, shaped
 from numerate.processing.pretrained_processor import PretrainedProcessor
 from numerate.processing.rewriter import Rewriter
 from numerate.processing.scaling import Scaling
 from numerate.processing.segment_cache import MarkedTokenizer, SectionEncoder
+from numerate.processing.slot_alignment import align
 from numerate.processing.token_alignment import align_tokens
 from numerate.reading import make_reader
 from numerate.registry import UnknownNameError, notations, readers

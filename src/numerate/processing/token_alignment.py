@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from numerate.processing.padding import original_offsets
 from numerate.processing.rewriter import mark_index
+from numerate.processing.slot_alignment import original_offsets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
