@@ -27,6 +27,10 @@ def check_reads_ids(processor: NumberProcessor) -> None:
         )
 
 
+_CONTEXT, _AT_ONCE = 4, 32
+"""Tokens that are decoded before some tokens, and tokens that are decoded together."""
+
+
 def read_ids(processor: NumberProcessor, ids: Sequence[int], until: int | None = None) -> dict[str, Any]:
     """The fields of one text that is given as ids of the processor's tokenizer; the ids stay as they are.
 
@@ -67,8 +71,12 @@ def _slots(processor: NumberProcessor, ids: list[int], text: str) -> tuple[list[
     slots, found = [0] * len(ids), []
     begin = 0
     for numeral in processor._numerals(text) if processor.has_slots else ():
-        tokens = [t for t in range(begin, len(ids)) if offsets[t][0] < numeral.end and offsets[t][1] > numeral.start]
-        tokens = [t for t in tokens if text[slice(*offsets[t])].strip()]
+        while begin < len(ids) and offsets[begin][1] <= numeral.start:
+            begin += 1
+        end = begin
+        while end < len(ids) and offsets[end][0] < numeral.end:
+            end += 1
+        tokens = [token for token in range(begin, end) if text[slice(*offsets[token])].strip()]
         if tokens:
             found.append(numeral)
             begin = tokens[-1] + 1
@@ -81,10 +89,21 @@ def _offsets(tokenizer: Any, ids: list[int], text: str) -> list[tuple[int, int]]
     again = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
     if again["input_ids"] == ids:
         return again["offset_mapping"]
-    # Ids that the tokenizer would not make of the text: the text of the tokens up to each one.
-    ends = [len(tokenizer.decode(ids[: end + 1], clean_up_tokenization_spaces=False)) for end in range(len(ids))]
-    spans = list(zip([0, *ends[:-1]], ends, strict=True))
-    for place in range(1, len(spans)):
-        if spans[place][0] >= spans[place][1]:  # a further byte of a character
-            spans[place] = spans[place - 1]
+    # Ids that the tokenizer would not make of the text: the text of the tokens up to each one, from a place where a
+    # character ends, with some tokens before it (a tokenizer may leave out the space before the first).
+    spans: list[tuple[int, int]] = []
+    start = before = at = 0
+
+    def decoded(until: int) -> str:
+        return tokenizer.decode(ids[max(0, start - _CONTEXT) : until], clean_up_tokenization_spaces=False)
+
+    for place in range(len(ids)):
+        shown = decoded(place + 1)
+        whole = shown.rstrip("\ufffd")  # the bytes of a character that is not complete, however many they are
+        end = at + len(whole) + (whole != shown) - before
+        last = spans[-1] if spans else (0, 0)
+        spans.append((last[1], end) if end > last[1] else last)  # or a further byte of a character
+        if place + 1 - start >= _AT_ONCE and whole == shown:
+            start, at = place + 1, end
+            before = len(decoded(start))
     return spans
