@@ -13,6 +13,8 @@ from transformers import (
     AutoModelForCausalLM,
     DataCollatorForLanguageModeling,
     DataCollatorWithPadding,
+    Seq2SeqTrainer,
+    Seq2SeqTrainingArguments,
     Trainer,
     TrainingArguments,
     pipeline,
@@ -53,6 +55,26 @@ def test_processing_class(name: str, tmp_path: Path) -> None:
     trainer.save_model()
     saved = numerate.NumberProcessor.from_pretrained(tmp_path)
     assert saved(NUMBERS)["input_ids"] == model.processor(NUMBERS)["input_ids"]
+
+
+def test_predict_with_generate(tmp_path: Path) -> None:
+    """`Seq2SeqTrainer` passes whole batches to `generate`, with labels and the numbers of the answers."""
+    model = model_of("t5")
+    rows = [dict(model.processor(text, text_target="It is 5 m.")) for text in NUMBERS]
+    args = Seq2SeqTrainingArguments(
+        str(tmp_path), report_to="none", use_cpu=True, predict_with_generate=True, disable_tqdm=True,
+        dataloader_pin_memory=False,
+    )  # fmt: skip
+    trainer = Seq2SeqTrainer(
+        model, args, data_collator=numerate.NumberCollator(model.processor), processing_class=model.processor
+    )
+    found = trainer.predict(rows, max_new_tokens=5)  # type: ignore[arg-type]
+    expected = model.generate(NUMBERS, 5).texts
+    texts = model.processor.tokenizer.batch_decode(found.predictions, skip_special_tokens=True)
+    assert [text.strip() for text in texts] == [text.strip() for text in expected]
+    assert found.metrics is not None and 0 < found.metrics["test_loss"] < 100
+    with pytest.raises(ValueError, match="unknown option decoder_input_ids=tensor"):
+        model.generate(input_ids=torch.tensor([[5, 6]]), decoder_input_ids=torch.tensor([[0, 1]]))
 
 
 def test_eval_loss_with_our_collator(tmp_path: Path) -> None:

@@ -29,6 +29,8 @@ _WITHOUT_EFFECT = frozenset(
      "number_scale", "synced_gpus", "bos_token_id", "clean_up_tokenization_spaces", "cache_implementation"}
 )  # fmt: skip
 """Options that are read elsewhere, or that cannot change the ids."""
+_ANSWERS = frozenset({"labels", "sample_id", "number_wanted", "number_column"})
+"""Fields of a batch that say what is learnt from it."""
 
 
 @torch.no_grad()
@@ -59,6 +61,9 @@ def generate_ids(
     if input_ids.dim() != 2 or input_ids.is_floating_point():
         shape = tuple(input_ids.shape)
         raise ValueError(f"input_ids must be token ids of shape (rows, tokens), got {input_ids.dtype} of shape {shape}")
+    for key in [*options]:  # of a whole batch, as Seq2SeqTrainer passes it
+        if key in _ANSWERS or key.startswith("decoder_number_"):
+            del options[key]
     fields = {key: options.pop(key) for key in [*options] if key.startswith("number_") and key != "number_scale"}
     settings = _settings(model, generation_config, options)
     copies = settings.pop("num_return_sequences") or 1
@@ -89,7 +94,8 @@ def _settings(model: NumberModel, config: Any, options: Mapping[str, Any]) -> di
     """The options of our `generate`, from a call's options before those of a generation config."""
     known = {*_OWN, *_NUMBERS}
     for name, value in options.items():
-        if name not in known and name not in _WITHOUT_EFFECT and value not in (None, False, [], 1.0):
+        is_off = not isinstance(value, torch.Tensor) and value in (None, False, [], 1.0)
+        if name not in known and name not in _WITHOUT_EFFECT and not is_off:
             raise ValueError(f"generate: unknown option {name}={value!r:.60}; it takes {', '.join(sorted(known))}")
     if options.get("return_dict_in_generate"):
         raise ValueError("generate(input_ids=...) returns ids: for numbers and scores, pass prompts as texts")
