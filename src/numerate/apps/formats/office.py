@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import io
+import itertools
 import re
 import warnings
 import zipfile
@@ -127,7 +128,7 @@ def _sheet(source: Source, sheet: Any) -> Iterator[Document | Problem]:
     sheet.reset_dimensions()  # what the file says of its size may be wrong
     rows = ((number, [_cell(cell) for cell in row]) for number, row in enumerate(sheet.iter_rows(), 1))
     filled = ((number, cells) for number, cells in rows if any(cells))
-    first = [each for each, _ in zip(filled, range(LEADING), strict=False)]
+    first = list(itertools.islice(filled, LEADING))
     skipped = title_rows([cells for _, cells in first])
     title = " ".join(cell for _, cells in first[:skipped] for cell in cells if cell)
     caption = f"{sheet.title}: {title[:200]}" if title else sheet.title
@@ -139,7 +140,7 @@ def _sheet(source: Source, sheet: Any) -> Iterator[Document | Problem]:
     kept: list[list[str]] = []
     numbers: list[int] = []
     start = errors = 0
-    for number, cells in _chained(first[skipped:], filled):
+    for number, cells in itertools.chain(first[skipped:], filled):
         errors += sum(cell in _ERRORS for cell in cells)
         if not header:
             width, has_data = max(len(row) for _, row in first), is_data(cells)
@@ -163,11 +164,6 @@ def _sheet(source: Source, sheet: Any) -> Iterator[Document | Problem]:
     if errors:
         said = f"sheet {sheet.title!r}: {errors} cell{'s' * (errors > 1)} with an error such as #DIV/0!"
         yield Problem(source.name, said)
-
-
-def _chained(first: list[Any], rest: Iterator[Any]) -> Iterator[Any]:
-    yield from first
-    yield from rest
 
 
 def _table(
