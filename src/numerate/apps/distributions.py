@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from numerate.apps.consistency.base import plain
+from numerate.apps.consistency.confirmed import confirmed_cells
 from numerate.apps.consistency.tables.table_numbers import NumberTable, table_of
 from numerate.apps.consistency.tables.total_parts import cell_of
 from numerate.apps.findings import Finding
@@ -35,6 +36,8 @@ USUAL, NOT_UNUSUAL, HOPELESS = 0.05, 0.002, 1e-6
 """Tail probability of a slip's correction, and the lower one where a number itself has less than the last of these."""
 LIKE, ODD_ROW = 3.0, 0.02
 """A cell is not reported beside one of at most this ratio to it, whose tail probability is below this."""
+LEAST_AGAIN, AGAIN = 3, 0.02
+"""How often a value must be in its column to be usual: so many times, and this share of its values."""
 _CODES = re.compile(
     r"\b(?:id|ids|code|zip|postcode|phone|isbn|index|no\.?|nr\.?|number|key|uuid|hash|lat|lon|longitude"
     r"|latitude)\b|_id$",
@@ -87,6 +90,9 @@ class ColumnDistributions:
         if is_whole:
             rest = [each for each in table.numeric if each not in fit.columns and not _is_label(table, each)]
             findings += slips_in_short_columns(document, table, _sizes(table), rest)
+        if findings:
+            known = confirmed_cells(table)
+            findings = [each for each in findings if not _is_known(each, known, document)]
         for finding in findings:
             if finding.cell is not None and (
                 finding.cell not in found or finding.probability > found[finding.cell].probability
@@ -102,7 +108,9 @@ class ColumnDistributions:
             values = sizes[:, column]
             odds = tails.probability(values)
             for row in np.flatnonzero(np.isfinite(values) & (odds < rate)):
-                if row not in table.total_rows and not _is_of_the_row(table, fit, int(row), column):
+                if row in table.total_rows or _is_usual(values, values[row]):
+                    continue
+                if not _is_of_the_row(table, fit, int(row), column):
                     yield self._finding(document, int(row), column, float(values[row]), float(odds[row]), tails, None)
 
     def _pairs(self, document: Document, table: NumberTable, fit: _Fit, rate: float) -> Iterator[Finding]:
@@ -267,6 +275,17 @@ def _sizes(table: NumberTable) -> np.ndarray:
     sizes = table.values.copy()
     sizes[rows[meant], columns[meant]] *= -1
     return sizes
+
+
+def _is_known(finding: Finding, known: np.ndarray, document: Document) -> bool:
+    """Whether the cell of a finding is one that a total or a relation of columns confirms."""
+    return finding.cell is not None and bool(known[finding.cell[0] - document.first_row, finding.cell[1]])
+
+
+def _is_usual(values: np.ndarray, value: float) -> bool:
+    """Whether a value is there again and again, as the rent of an account: no slip repeats itself."""
+    count = np.count_nonzero(values == value)
+    return count >= LEAST_AGAIN and count >= AGAIN * np.count_nonzero(np.isfinite(values))
 
 
 def _is_of_the_row(table: NumberTable, fit: _Fit, row: int, column: int) -> bool:

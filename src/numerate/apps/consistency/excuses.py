@@ -17,6 +17,7 @@ from numerate.apps.consistency.other_things import (
     of_another_event,
     of_another_person,
     of_another_thing,
+    of_another_whole,
     of_larger_group,
     of_other_one,
 )
@@ -148,6 +149,8 @@ def is_excused(finding: Finding, text: str, paragraphs: Sequence[Paragraph]) -> 
     if is_given(finding, text, claim.paragraph, claim.z):
         return True
     if finding.rule in ("sum", "product", "difference", "average") and _right_is_told(claim):
+        return True
+    if finding.rule == "percent" and of_another_whole(claim, paragraphs):
         return True
     return any(excuse(claim) for excuse in _EXCUSES.get(finding.rule, ()))
 

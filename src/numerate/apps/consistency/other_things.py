@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING
 from numerate.apps.consistency.sentences.patterns import regex
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numerate.apps.consistency.excuses import Claim
+    from numerate.apps.consistency.sentences.paragraphs import Paragraph
 
 __all__ = [
     "at_another_time", "falling_on_purpose", "of_another_event", "of_another_person", "of_another_thing",
-    "of_larger_group", "of_other_one",
+    "of_another_whole", "of_larger_group", "of_other_one",
 ]  # fmt: skip
 
 _PERIOD = r"(?:year|month|week|season|quarter|decade|term|semester)"
@@ -155,3 +158,20 @@ def of_another_person(claim: Claim) -> bool:
 def falling_on_purpose(claim: Claim) -> bool:
     """`Rounds of 12 to 8 minutes, getting shorter each time`: such a range goes down."""
     return claim.finding.message.startswith("The range begins") and _FALLING.search(claim.paragraph.lower) is not None
+
+
+def of_another_whole(claim: Claim, paragraphs: Sequence[Paragraph]) -> bool:
+    """`A deposit of 15 % (£57,750)` behind a price of some years ago, where the price of today stands further up."""
+    rates = [each for each in claim.others if each.group == "percent"]
+    if len(rates) != 1 or len(claim.others) != 2 or claim.z.group == "percent":
+        return False
+    used = {claim.z.start, *(each.start for each in claim.others)}
+    return any(
+        each.group == claim.z.group
+        and each.unit == claim.z.unit
+        and each.value > claim.z.value
+        and each.start not in used
+        and abs(each.value * rates[0].value - claim.z.value) <= 1.02 * claim.z.half
+        for paragraph in paragraphs
+        for each in paragraph.values
+    )

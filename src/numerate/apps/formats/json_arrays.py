@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from numerate.apps.documents import Problem
 from numerate.apps.formats.source_lines import MAX_RECORD, Lines
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numerate.apps.formats.source_lines import Source
 
-__all__ = ["DECODER", "array_values"]
+__all__ = ["DECODER", "JsonValue", "array_values"]
 
 # Numbers stay as they are written: 2.50 has two decimals, and an integer of 5,000 digits is no error.
 DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
@@ -23,8 +23,16 @@ CHUNK = 1 << 18
 _BETWEEN = re.compile(r"[,\s]*")
 
 
-def array_values(source: Source) -> Iterator[tuple[int, Any] | Problem]:
-    """The values of a file that is one JSON array, each with the line where it begins.
+class JsonValue(NamedTuple):
+    """A value of a file: the line where it begins, and its text if that goes on behind the line."""
+
+    line: int
+    value: Any
+    text: str = ""
+
+
+def array_values(source: Source) -> Iterator[JsonValue | Problem]:
+    """The values of a file that is one JSON array.
 
     Where the array is broken, the problem is given, and what follows is left out.
     """
@@ -50,7 +58,7 @@ def array_values(source: Source) -> Iterator[tuple[int, Any] | Problem]:
             said = f"not JSON: {said}; this value and what follows are left out"
             yield Problem(source.name, said, line, fatal=is_first)
             return
-        yield line, value
+        yield JsonValue(line, value, text.last)
         is_first = False
 
 
@@ -60,10 +68,11 @@ class _Text:
     Attributes:
         shown: The part that has been read and is not done with.
         place: Offset in it.
+        last: The last value, if it is longer than a line.
     """
 
     def __init__(self, source: Source) -> None:
-        self.shown, self.place = "", 0
+        self.shown, self.place, self.last = "", 0, ""
         self._lines = Lines(source)
         self._stream = iter(self._lines)
         self._is_done = False
@@ -107,6 +116,8 @@ class _Text:
                     raise
                 continue
             if end < len(self.shown) or not self._more(CHUNK):  # a number may go on
+                is_long = self.shown.find("\n", self.place, end) >= 0
+                self.last = self.shown[self.place : end] if is_long else ""
                 self.place = end
                 return value
 

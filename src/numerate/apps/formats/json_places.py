@@ -1,11 +1,18 @@
-"""Lines of the objects of a JSON text, which its decoder does not tell."""
+"""Where the objects of a JSON text stand: their lines, which its decoder does not tell, and the lists they are in."""
 
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["object_lines"]
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+__all__ = ["list_at", "object_lines", "uneven_lists"]
+
+MOST_COLUMNS = 20
+"""Objects of an even list that are columns of their record."""
+MAX_DEPTH = 20
 
 _STRING_OR_OBJECT = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*"|\{', re.DOTALL)
 
@@ -44,3 +51,38 @@ def object_lines(text: str, value: Any) -> dict[int, int]:
         counted = start
         lines[id(each)] = line
     return lines
+
+
+def uneven_lists(records: Sequence[Any]) -> Iterator[tuple[str, list[Any]]]:
+    """The lists of objects in some records that are not equally long, or very long: their paths and all objects.
+
+    Example:
+        >>> orders = [{"items": [{"n": 2}, {"n": 3}], "to": {"lines": [{"a": 1}]}}, {"items": [{"n": 4}]}]
+        >>> list(uneven_lists(orders))
+        [('items', [{'n': 2}, {'n': 3}, {'n': 4}])]
+    """
+    found: dict[str, list[list[Any]]] = {}
+    for record in records:
+        for path, each in _lists(record, "", 0):
+            found.setdefault(path, []).append(each)
+    for path, lists in found.items():
+        lengths = {len(each) for each in lists if each}
+        is_uneven = len(lengths) > 1 or max(lengths, default=0) > MOST_COLUMNS
+        objects = [each for some in lists for each in some]
+        if path and is_uneven and all(isinstance(each, dict) for each in objects):
+            yield path, objects
+
+
+def list_at(record: Any, path: str) -> Sequence[Any]:
+    """The list at a path of a record; an empty one if there is none."""
+    return next((each for name, each in _lists(record, "", 0) if name == path), ())
+
+
+def _lists(value: Any, path: str, depth: int) -> Iterator[tuple[str, list[Any]]]:
+    """The lists of a record that are not inside of other lists, with their paths."""
+    if isinstance(value, list):
+        yield path, value
+    elif isinstance(value, dict) and depth < MAX_DEPTH:
+        for key, each in value.items():
+            if isinstance(each, dict | list):
+                yield from _lists(each, f"{path}.{key}" if path else str(key), depth + 1)

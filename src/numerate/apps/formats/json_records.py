@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import logging
 from collections import Counter
@@ -10,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from numerate.apps.documents import Document, Problem
-from numerate.apps.formats.json_arrays import DECODER, array_values
-from numerate.apps.formats.json_places import object_lines
+from numerate.apps.formats.json_arrays import DECODER, JsonValue, array_values
+from numerate.apps.formats.json_places import list_at, object_lines, uneven_lists
 from numerate.apps.formats.source_lines import Lines
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ MAX_JSON = 64 << 20
 MAX_KEYS = 400
 """Keys of a table of records, and values of a list inside of one record; what lies beyond is counted and named."""
 MAX_DEPTH = 20
+SAMPLE = 200
+"""Records of a long file from which its uneven lists are told."""
 NAMED_LINES = 10
 
 
@@ -71,7 +74,7 @@ def read_json(source: Source) -> Iterator[Document | Problem]:
     yield from source.named_problems()
 
 
-def _line_values(source: Source) -> Iterator[tuple[int, Any] | Problem]:
+def _line_values(source: Source) -> Iterator[JsonValue | Problem]:
     """The value of each line, and lines that are not JSON."""
     lines = Lines(source, records=True)
     broken = 0
@@ -80,7 +83,7 @@ def _line_values(source: Source) -> Iterator[tuple[int, Any] | Problem]:
         if not line.strip():
             continue
         try:
-            yield lines.number, _parsed(line)
+            yield JsonValue(lines.number, _parsed(line))
         except (ValueError, RecursionError) as error:
             broken += 1
             if broken <= NAMED_LINES:
@@ -89,33 +92,85 @@ def _line_values(source: Source) -> Iterator[tuple[int, Any] | Problem]:
         yield Problem(source.name, f"{broken - NAMED_LINES} more lines are not JSON")
 
 
-def _in_pieces(source: Source, values: Iterable[tuple[int, Any] | Problem]) -> Iterator[Document | Problem]:
-    """Records as documents of some thousand rows."""
-    keys: dict[str, int] = {}
-    records: list[dict[str, str]] = []
-    numbers: list[int] = []
-    start = size = 0
+def _in_pieces(source: Source, values: Iterable[JsonValue | Problem]) -> Iterator[Document | Problem]:
+    """Records as documents of some thousand rows, and the uneven lists of objects in them as tables of their own."""
+    values = iter(values)
+    first = list(itertools.islice(values, SAMPLE))
     left_out = _LeftOut()
-    for each in values:
+    whole = _Table(source, "", [each.value for each in first if not isinstance(each, Problem)], left_out)
+    for each in itertools.chain(first, values):
         if isinstance(each, Problem):
             yield each
             continue
-        if len(records) == ROWS or size > MAX_VALUES:
-            yield _document(source, keys, records, numbers, start, is_last=False)
-            start += len(records)
-            records, numbers, size = [], [], 0
-        record = dict(_flat(each[1], left_out))
-        for key in record:
-            if key in keys or len(keys) < MAX_KEYS:
-                keys[key] = 0
-            else:
-                left_out.count += 1
-        records.append(record)
-        size += len(record)
-        numbers.append(each[0])
-    if records:
-        yield _document(source, keys, records, numbers, start, is_last=True)
+        lines = object_lines(each.text, each.value) if whole.inner and each.text else {}
+        yield from whole.add(each.value, {key: line + each.line - 1 for key, line in lines.items()}, each.line)
+    yield from whole.rest()
     yield from left_out.named(source)
+
+
+class _Table:
+    """The records of one list of a file, given as pieces of a table, with the uneven lists of objects inside of them.
+
+    A list that has a different number of objects in each record would make columns such as `items[3].price` with few
+    cells, whose numbers have nothing to be compared with; its objects are the rows of a table.
+
+    Args:
+        source: The file.
+        path: Where the list stands; empty for the whole file.
+        sample: Some of the records, of which the uneven lists are told.
+        left_out: Counts the values that are not read.
+    """
+
+    def __init__(self, source: Source, path: str, sample: Sequence[Any], left_out: _LeftOut) -> None:
+        self.source, self.path, self.left_out = source, path, left_out
+        self.inner = {
+            key: _Table(source, f"{path}.{key}".strip("."), some, left_out) for key, some in uneven_lists(sample)
+        }
+        self.keys: dict[str, None] = {}
+        self.records: list[dict[str, str]] = []
+        self.lines: list[int] = []
+        self.start = self.size = 0
+
+    def add(self, value: Any, lines: Mapping[int, int], line: int) -> Iterator[Document]:
+        """Adds a record; gives the piece that it does not fit into any more.
+
+        Args:
+            value: The record.
+            lines: Lines of the objects, by their `id`; may be empty.
+            line: Line of the record, where `lines` has none.
+        """
+        if len(self.records) == ROWS or self.size > MAX_VALUES:
+            yield self._document(is_last=False)
+            self.start += len(self.records)
+            self.records, self.lines, self.size = [], [], 0
+        record = dict(_flat(value, self.left_out, without=self.inner))
+        for key in record:
+            if key in self.keys or len(self.keys) < MAX_KEYS:
+                self.keys[key] = None
+            else:
+                self.left_out.count += 1
+        self.records.append(record)
+        self.lines.append(lines.get(id(value), line))
+        self.size += len(record)
+        for key, table in self.inner.items():
+            for each in list_at(value, key):
+                yield from table.add(each, lines, self.lines[-1])
+
+    def rest(self) -> Iterator[Document]:
+        """The last pieces."""
+        if self.records:
+            yield self._document(is_last=True)
+        for table in self.inner.values():
+            yield from table.rest()
+
+    def _document(self, *, is_last: bool) -> Document:
+        header = list(self.keys)
+        return Document(
+            kind="records", source=self.source.name, header=header, caption=self.path,
+            rows=[[each.get(key, "") for key in header] for each in self.records],
+            lines=self.lines if any(self.lines) else (), first_row=self.start, is_last=is_last,
+            ignored=self.source.ignored,
+        )  # fmt: skip
 
 
 def record_document(records: Sequence[Mapping[str, Any]], source: str = "") -> Document:
@@ -184,10 +239,10 @@ def _of_value(source: Source, text: str) -> Iterator[Document | Problem]:
     lines = object_lines(text, value) if tables else {}
     left_out = _LeftOut()
     for path, records in tables:
-        yield _table_of_records(
-            records, source.name, left_out, caption=path, ignored=source.ignored,
-            lines=[lines[id(record)] for record in records] if lines else (),
-        )  # fmt: skip
+        table = _Table(source, path, records, left_out)
+        for record in records:
+            yield from table.add(record, lines, 0)
+        yield from table.rest()
     if not isinstance(value, list) or not tables:
         paths = {path for path, _ in tables}
         rest = dict(_flat(value, left_out, most=MAX_VALUES, without=paths))
@@ -253,23 +308,6 @@ def _flat(
             yield from _flat(each, left_out, f"{path}[{index}]", depth + 1, most=most, without=without)
     elif value is not None:
         yield path or "value", _written(value)
-
-
-def _document(
-    source: Source,
-    keys: dict[str, int],
-    records: list[dict[str, str]],
-    numbers: list[int],
-    start: int,
-    *,
-    is_last: bool,
-) -> Document:
-    header = list(keys)[:MAX_KEYS]
-    return Document(
-        kind="records", source=source.name, header=header,
-        rows=[[each.get(key, "") for key in header] for each in records],
-        lines=numbers, first_row=start, is_last=is_last, ignored=source.ignored,
-    )  # fmt: skip
 
 
 def _parsed(text: str) -> Any:

@@ -86,7 +86,8 @@ _IN_MONTH = regex(r"\b(?:in|last|this|next|of|for|during|early|late|mid)\s*$", r
 """Before `June 31`, a number that counts may follow: `in June 31 of them closed`."""
 _OTHER_CALENDAR = regex(
     r"\b(?:Julian|[Oo]ld [Ss]tyle|O\.S\.|(?:not|n['’]t|never) exist\w*|no such|non-?existent|fictitious"
-    r"|imaginary|hoax|bug)"
+    r"|imaginary|hoax|bug|typo|misprint|invalid|pars(?:e[ds]?|er|ing)\b|(?:not|n['’]t|never) an? (?:valid|real)\b"
+    r"|longer (?:crash|fail|break|reject|accept|valid)\w*)"
 )
 """Also words by which a text says itself that there is no such day."""
 
@@ -130,7 +131,7 @@ class ImpossibleDate(Rule):
                     start = match.start("weekday")
                     span, message = (start, match.end()), f"that day was a {real}"
                     yield _finding(sentence.offset, span, text[slice(*span)], message)
-        if len(sentence.numerals) > 2:
+        if len(sentence.numerals) > 2 and not _OTHER_CALENDAR.search(text):
             for start, end, message in _numeric(text):
                 yield _finding(sentence.offset, (start, end), text[start:end], message)
         if ":" in text and _MINUTES.search(text) and not _SCORE.search(text):

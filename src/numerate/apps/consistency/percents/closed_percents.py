@@ -10,7 +10,7 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain, written_like
-from numerate.apps.consistency.sentences.change_words import MOVED, OTHER_BASE, is_change
+from numerate.apps.consistency.sentences.change_words import MOVED, OTHER_BASE, are_changes, is_change
 from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.sentences.slots import AMOUNT, PERCENT, one, slot
 from numerate.apps.consistency.slips import is_slip
@@ -62,6 +62,8 @@ def closed_percent(sentence: Sentence) -> Iterator[Finding]:
         low, middle, high = sorted(others, key=lambda each: each.value)
         differences = [low, middle] if abs(high.value - middle.value - low.value) <= 2 * high.half else []
         others = [each for each in others if each not in differences or not is_change(sentence, each)]
+    if are_changes(sentence, others):
+        return
     share = abs(p.value)
     near: list[tuple[Quantity, Quantity, float]] = []
     for a in others:
@@ -72,7 +74,9 @@ def closed_percent(sentence: Sentence) -> Iterator[Finding]:
             real = b.value / a.value - 1
             # A tax may be told with what it is added to: `19 percent, €437, which makes €2,737`.
             held = b.value / (a.value - b.value) if is_rate and a.value > b.value else real
-            for each in (real, real + 1, *((1 - real, held) if is_rate else ())):
+            # A deposit of 15 % beside the mortgage for the rest.
+            part = b.value / (a.value + b.value) if is_rate else real
+            for each in (real, real + 1, *((1 - real, held, part) if is_rate else ())):
                 if abs(abs(each) - share) <= p.slack + 0.003 + blur * b.value / a.value:
                     return
             if a.start < b.start and 0.25 < abs(real) / share < 4 and 1 / 4.1 < b.value / a.value < 4.1:

@@ -11,7 +11,7 @@ import math
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, written_like
-from numerate.apps.consistency.sentences.change_words import OTHER_TARGET, is_change
+from numerate.apps.consistency.sentences.change_words import OTHER_TARGET, are_changes, is_change
 from numerate.apps.consistency.sentences.patterns import regex
 
 if TYPE_CHECKING:
@@ -80,8 +80,8 @@ def loose_percent(sentence: Sentence) -> Iterator[Finding]:
     if len(percents) != 1 or len(others) != 2 or any(each.hedge or each.value <= 0 for each in (*percents, *others)):
         return
     (p,), (a, b) = percents, others
-    if sentence.beside(a)[0].endswith("between "):
-        return  # a range
+    if sentence.beside(a)[0].endswith("between ") or are_changes(sentence, others):
+        return  # a range, or two changes
     before, behind = sentence.beside(p)
     if (
         _APART_BEFORE.search(before)

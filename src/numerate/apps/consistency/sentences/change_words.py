@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 from numerate.apps.consistency.sentences.patterns import regex
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numerate.apps.consistency.sentences.quantities import Quantity
     from numerate.apps.consistency.sentences.sentences import Sentence
 
-__all__ = ["MOVED", "OTHER_BASE", "OTHER_TARGET", "is_change"]
+__all__ = ["MOVED", "OTHER_BASE", "OTHER_TARGET", "are_changes", "is_change"]
 
 _RISE = r"increases?|rises?|growth|gains?|jumps?|improvement|advance|surge|climb|uptick|hike|raise|boost|premium"
 _DROP = (
@@ -37,6 +39,7 @@ _BEFORE = regex(
 _BEHIND = regex(
     rf"(?:[ -](?:percentage[ -])?points?)?[ -](?:(?!points?\b)[a-z]+ )?(?:{_RISE}|{_DROP}|difference|gap|{_MORE})\b"
 )
+_MOVED_BY = regex(rf"\b(?:{MOVED}) by (?:about |around |some |only |just |another |a further )?$")
 OTHER_BASE = regex(
     r"\b(?:while|whereas|but|although|respectively|per|same-store|comparable-store|comparable|organic|like-for-like"
     r"|basis|excluding|adjusted|each|year-to-date|annual|annually|forecast|expected|highest|lowest|record|rates|yield"
@@ -61,3 +64,11 @@ def is_change(sentence: Sentence, quantity: Quantity) -> bool:
     if OTHER_TARGET.match(behind):
         return False
     return _BEFORE.search(before) is not None or _BEHIND.match(behind) is not None
+
+
+def are_changes(sentence: Sentence, quantities: Iterable[Quantity]) -> bool:
+    """Whether each value is how far something moved: `bicycles rose by 757 (53.7 %), cars fell by 442`.
+
+    Then none of them is what came of another.
+    """
+    return all(_MOVED_BY.search(sentence.beside(each)[0]) for each in quantities)

@@ -72,15 +72,16 @@ class Relations(Rule):
     help = "A row breaks a relation of columns (sum, product, difference, growth, ratio) that holds in the other rows."
 
     def __init__(self) -> None:
-        self._learnt: dict[str, list[Relation]] = {}
+        self._learnt: dict[tuple[str, str], list[Relation]] = {}
 
     def table(self, document: Document, table: NumberTable) -> Iterable[Finding]:
         """Learns relations from the first rows, and looks for rows that break them."""
+        name = document.source, document.caption  # pieces of several tables of a file may take turns
         if document.first_row == 0:
-            self._learnt[document.source] = find_relations(table)
-        relations = self._learnt.get(document.source, [])
+            self._learnt[name] = find_relations(table)
+        relations = self._learnt.get(name, [])
         if document.is_last:
-            self._learnt.pop(document.source, None)
+            self._learnt.pop(name, None)
         explained: dict[tuple[int, frozenset[int]], bool] = {}
         halves = table.steps / 2
         found: dict[int, list[Finding]] = {}
@@ -165,7 +166,16 @@ def find_relations(table: NumberTable) -> list[Relation]:
             found.append(
                 Relation(each.kind, each.target, each.sources, each.text, each.formula, share, each.only_slips)
             )
-    return found
+    return [each for each in found if not any(_is_like(each, other) for other in found)]
+
+
+def _is_like(relation: Relation, other: Relation) -> bool:
+    """Whether a relation holds by the likeness of a column to that of a better one, as the counts of two items."""
+    return (
+        (relation.kind, relation.target) == (other.kind, other.target)
+        and relation.share < other.share
+        and not {*relation.sources}.isdisjoint(other.sources)
+    )
 
 
 def _has_slip(table: NumberTable, relation: Relation, row: int, expected: float) -> bool:

@@ -53,6 +53,7 @@ def with_shared_cells(
     relations, trials = find_relations(table), 0
     for row in sorted(rows):
         slips: list[tuple[int, str, float]] = []
+        fitting: list[tuple[int, str, float]] = []
         for column, value, broken in _proposals(table, row, relations, blaming):
             if trials == MAX_TRIALS:
                 return findings
@@ -65,6 +66,7 @@ def with_shared_cells(
                 continue
             told = [*broken, *(f"the total of {document.header[column]!r}" for each in gone if each.rule == "total")]
             if len(told) < 2:
+                fitting.append((column, meant, value))
                 if is_slip(abs(float(table.values[row, column])), abs(value)):
                     slips.append((column, meant, value))
                 continue
@@ -72,6 +74,9 @@ def with_shared_cells(
             findings.append(_finding(document, row, column, meant, told, value=table.values[row, column], real=value))
             break
         else:
+            if len(slips) != 1:
+                known = _confirmed(table, row, relations)
+                slips = [each for each in fitting if each[0] not in known] if known else []
             findings = _with_slip(document, table, findings, row, slips)
     return _without_followers(document, findings, again)
 
@@ -79,7 +84,10 @@ def with_shared_cells(
 def _with_slip(
     document: Document, table: NumberTable, findings: list[Finding], row: int, slips: Sequence[tuple[int, str, float]]
 ) -> list[Finding]:
-    """The findings with the one cell of a row blamed that a slip explains, where none explains the computed one."""
+    """The findings with the one cell of a row blamed that a slip explains, where none explains the computed one.
+
+    A computed cell that another relation needs is right, whatever the slip.
+    """
     blamed = [each for each in findings if each.rule == "relation" and each.cell and each.cell[0] == row]
     if len(slips) != 1 or len(blamed) != 1 or "value" not in blamed[0].evidence:
         return findings
@@ -94,6 +102,13 @@ def _with_slip(
         "relation", document, row, column, message, meant=meant, probability=old.probability, **evidence
     )
     return [found if each is old else each for each in findings]
+
+
+def _confirmed(table: NumberTable, row: int, relations: Sequence[Relation]) -> set[int]:
+    """The columns of a row that a relation confirms which holds there."""
+    halves = table.steps / 2
+    holding = [each for each in relations if holding_rows(table.values, halves, each)[row]]
+    return {column for each in holding for column in (each.target, *each.sources) if table.values[row, column]}
 
 
 def _without_followers(

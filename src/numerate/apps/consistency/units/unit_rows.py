@@ -205,8 +205,9 @@ ROWS = (
         rf"(?: of| is| was| measures|:|,)? {HEDGE}{_Q}",
         "volume mass temperature speed energy power", "an area"),
     _row("memory|RAM|storage|disk",
-        rf"{_Q} of (?:[a-z-]+ )?(?:memory|ram|storage|disk space|flash)\b",
+        rf"{_Q} of (?:[a-z-]+ )?(?:memory|ram|disk space|flash)\b",
         "frequency length mass voltage power temperature", "an amount of data"),
+    _row("storage", rf"{_Q} of (?:[a-z-]+ )?storage\b", "frequency voltage temperature", "a stored amount"),
     _row("bulb|lamp|led|heater|fridge|kettle|motor|boiler|charger|router|screen|pump",
         rf"\b(?:bulb|lamp|led|heater|fridge|kettle|motor|boiler|charger|router|screen"
         rf"|pump)s?(?: [a-z]+)? (?:draws?|drew"

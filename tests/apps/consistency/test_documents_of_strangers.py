@@ -1,0 +1,103 @@
+"""What letters, reports and exports of people nobody had in view showed: each right text or table has a wrong twin."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from numerate.apps.check import check
+from numerate.apps.consistency.checker import ConsistencyChecker
+from numerate.apps.documents import Document
+
+if TYPE_CHECKING:
+    from numerate.apps.findings import Finding
+
+
+def found(text: str) -> list[tuple[str, str, str | None]]:
+    findings = ConsistencyChecker().check(Document(kind="text", text=text))
+    return [(each.rule, each.written, each.meant) for each in findings]
+
+
+def found_in(rows: list[list[str]]) -> list[Finding]:
+    return check(Document(kind="table", header=rows[0], rows=rows[1:]), model=False)
+
+
+PRICE = "Guide price {} for the house. Last sold for £242,500 in 2013. With a deposit of 15% (£57,750) you can buy it."
+
+
+@pytest.mark.parametrize(
+    ("text", "right", "wrong", "rule"),
+    [
+        ("The office {} on 30 February.", "no longer crashes when it reads a mail", "will be closed", "date"),
+        ("An order dated 31.04.2024 {}.", "no longer fails", "came in", "date"),
+        ("With 700 {} of storage we were full.", "t", "MHz", "unit"),
+        ("Bicycles {} 757 (53.7%), cars fell {} 442.", "rose by|by", "went from|to", "percent"),
+        ("With a deposit of 15% ({}), a mortgage of £327,250 costs more.", "£57,750", "£75,750", "percent"),
+        (PRICE, "£385,000", "£535,000", "percent"),
+    ],
+)  # fmt: skip
+def test_texts(text: str, right: str, wrong: str, rule: str) -> None:
+    assert found(text.format(*right.split("|"))) == []
+    assert [each[0] for each in found(text.format(*wrong.split("|")))] == [rule]
+
+
+def bookings(*, with_balance: bool = True) -> list[list[str]]:
+    """An account with a rent that is large among its bookings, again and again."""
+    amounts = [-39.10, 12.40, -62.50, -19.99, 50.00, -29.90, -43.21, -100.00, 25.00, -820.00] * 3
+    rows, balance = [["Date", "What", "Amount", "Balance"]], 3000.0
+    for day, amount in enumerate(amounts):
+        balance += amount
+        rows.append([(date(2024, 3, 1) + timedelta(day)).isoformat(), "", f"{amount:.2f}", f"{balance:.2f}"])
+    return rows if with_balance else [each[:3] for each in rows]
+
+
+def test_a_value_that_is_there_again_and_again_is_no_slip() -> None:
+    assert found_in(bookings()) == found_in(bookings(with_balance=False)) == []
+    rows = bookings(with_balance=False)
+    rows[5][2] = "-6250.00"
+    assert [(each.rule, each.written) for each in found_in(rows)] == [("column-slip", "-6250.00")]
+
+
+def test_a_value_that_a_relation_confirms_is_no_slip() -> None:
+    rows = bookings()
+    for row in rows[5:]:
+        row[3] = f"{float(row[3]) - 6200:.2f}"
+    rows[5][2] = "-6150.00"
+    assert found_in(rows) == []
+    rows[5][2] = "-6510.00"
+    assert [each.cell for each in found_in(rows)] == [(4, 2)]
+
+
+def invoices() -> list[list[str]]:
+    rows = [["No.", "Count", "Price", "Net", "VAT", "Gross"]]
+    for number, (count, price) in enumerate(
+        [(9, 249.33), (28, 721.42), (5, 131.09), (14, 38.25), (3, 77.70), (21, 12.05)]
+    ):
+        net = round(count * price, 2)
+        vat = round(0.19 * net, 2)
+        rows.append([f"R{number}", str(count), f"{price:.2f}", f"{net:.2f}", f"{vat:.2f}", f"{net + vat:.2f}"])
+    return rows
+
+
+def test_a_computed_cell_that_another_relation_needs_is_right() -> None:
+    rows = invoices()
+    assert found_in(rows) == []
+    rows[1][1] = "19"
+    assert [(each.cell, each.meant) for each in found_in(rows)] == [((0, 1), "9")]
+
+
+def test_a_relation_by_the_likeness_of_two_columns_is_none() -> None:
+    rows = [["qty a", "price a", "total a", "qty b", "price b", "total b"]]
+    for a, x, b, y in [
+        (2, 31.75, 2, 8.8),
+        (5, 12.2, 5, 17.3),
+        (3, 9.99, 3, 21.1),
+        (4, 45.1, 4, 3.25),
+        (5, 31.75, 1, 6.4),
+    ]:
+        rows.append([str(a), str(x), f"{a * x:.2f}", str(b), str(y), f"{b * y:.2f}"])
+    assert found_in(rows) == []
+    rows[5][2] = "185.75"
+    assert [(each.cell, each.meant) for each in found_in(rows)] == [((4, 2), "158.75")]
