@@ -27,6 +27,7 @@ def found(values: list[str], name: str = "x") -> list[tuple[str, str | None]]:
     [(PH, "81.2", "8.12"), (PH, "0.805", "8.05"), (SALT, "43.9", "34.9"), (SALT, "349", "34.9"),
      (PRICES, "13,200", "1,320"), (PRICES, "1.320", "1320"), (PRICES, "133", "1330"),
      (with_commas(PH), "81,2", "8,12"), (with_commas(SALT), "349", "34,9"),
+     (["1988", "2010", "1999", "2004", "1995", "2001"], "19881", "1988"),
      ([f"{value} kg" for value in SALT], "350 kg", "35 kg"), ([f"{value} %" for value in SALT], "343 %", "34.3 %")],
 )  # fmt: skip
 def test_a_slip_among_few_values_is_named(others: list[str], written: str, meant: str) -> None:

@@ -10,10 +10,10 @@ import numpy as np
 
 from numerate.apps.consistency.base import plain
 from numerate.apps.consistency.confirmed import confirmed_cells
-from numerate.apps.consistency.tables.table_numbers import NumberTable, table_of
+from numerate.apps.consistency.tables.table_numbers import NumberTable, finest, table_of
 from numerate.apps.consistency.tables.total_parts import cell_of
 from numerate.apps.findings import Finding
-from numerate.apps.short_columns import slips_in_short_columns
+from numerate.apps.short_columns import MONTHS, is_multiple, slips_in_short_columns, without_last_digit
 from numerate.apps.tails import Tails
 from numerate.numerals.slips import SLIPS, slips_of
 
@@ -27,11 +27,15 @@ __all__ = ["ColumnDistributions"]
 MIN_VALUES = 20
 """Fewer values of a column tell nothing about its tails."""
 MAX_SAMPLE = 20_000
+GLANCE = 50
+"""Rows in which most cells have the name of a month where a column holds dates."""
 MAX_PAIRED = 10
 """Only the first numeric columns are compared in pairs."""
 SLIP_RATE = 1e-3
 """Share of the numbers of a table that are slips, before anything is known of them."""
 MOST = 1e-3
+FIRST_YEAR, LAST_YEAR = 1800, 2100
+"""A year may have a digit too many, that of a footnote."""
 USUAL, NOT_UNUSUAL, HOPELESS = 0.05, 0.002, 1e-6
 """Tail probability of a slip's correction, and the lower one where a number itself has less than the last of these."""
 LIKE, ODD_ROW = 3.0, 0.02
@@ -111,7 +115,9 @@ class ColumnDistributions:
                 if row in table.total_rows or _is_usual(values, values[row]):
                     continue
                 if not _is_of_the_row(table, fit, int(row), column):
-                    yield self._finding(document, int(row), column, float(values[row]), float(odds[row]), tails, None)
+                    yield self._finding(
+                        document, table, int(row), column, float(values[row]), float(odds[row]), tails, None
+                    )
 
     def _pairs(self, document: Document, table: NumberTable, fit: _Fit, rate: float) -> Iterator[Finding]:
         for (one, other), (tails, slope) in fit.pairs.items():
@@ -133,11 +139,13 @@ class ColumnDistributions:
                 if alone[0] < alone[1]:
                     continue
                 beside = document.header[one]
-                yield self._finding(document, int(row), other, float(values[row]), float(odds[row]), scaled, beside)
+                value, odd = float(values[row]), float(odds[row])
+                yield self._finding(document, table, int(row), other, value, odd, scaled, beside)
 
     def _finding(
         self,
         document: Document,
+        table: NumberTable,
         row: int,
         column: int,
         value: float,
@@ -146,7 +154,7 @@ class ColumnDistributions:
         beside: str | None,
     ) -> Finding:
         written, key = document.rows[row][column].strip(), document.header[column]
-        slip = _named_slip(written, value, odds, tails)
+        slip = _named_slip(written, value, odds, tails, finest(table, row, column))
         what = f"improbable in {key!r}" if beside is None else f"improbable in {key!r} beside {beside!r}"
         kind = "column" if beside is None else "pair"
         quantiles = tails.quantiles()
@@ -302,8 +310,11 @@ def _is_of_the_row(table: NumberTable, fit: _Fit, row: int, column: int) -> bool
 
 
 def _is_label(table: NumberTable, column: int) -> bool:
-    """Whether a column holds times of day or codes, whose sizes mean nothing."""
-    return table.is_clock(column) or _CODES.search(table.header[column]) is not None
+    """Whether a column holds times of day, dates or codes, whose sizes mean nothing."""
+    if table.is_clock(column) or _CODES.search(table.header[column]) is not None:
+        return True
+    cells = [cell_of(table, row, column) for row in range(min(GLANCE, len(table.values)))]
+    return sum(MONTHS.search(cell) is not None for cell in cells) > sum(map(bool, cells)) / 2
 
 
 def _is_quantity(values: np.ndarray) -> bool:
@@ -315,11 +326,14 @@ def _is_quantity(values: np.ndarray) -> bool:
 
 
 def _named_slip(
-    written: str, value: float, odds: float, tails: Tails | _Scaled
+    written: str, value: float, odds: float, tails: Tails | _Scaled, least_step: float
 ) -> tuple[str, str, float, float] | None:
     """The slip whose correction is much more probable than the number itself, and by far the most probable one."""
     best = None
-    for slip in slips_of(written, value):
+    for reading in slips_of(written, value):
+        slip = without_last_digit(reading, written) if FIRST_YEAR <= reading.value <= LAST_YEAR else reading
+        if not is_multiple(slip.value, least_step):
+            continue
         other = float(tails.probability(np.array([slip.value]))[0]) * slip.prior
         # Named only where the slip is more probable than so extreme a right number, and its correction is usual.
         least = slip.prior * (USUAL if odds > HOPELESS else NOT_UNUSUAL)

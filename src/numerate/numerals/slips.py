@@ -33,6 +33,7 @@ SLIPS = {
     "exchanged": "two digits exchanged",
     "dropped": "a digit left out",
     "doubled": "a digit typed twice",
+    "added": "a digit too many",
     "digit": "a wrong digit",
     "sign": "a wrong sign",
     "unit": "a wrong unit",

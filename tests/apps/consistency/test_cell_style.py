@@ -25,6 +25,9 @@ from numerate.apps.consistency.tables.cell_style import like_cell
         (["12", "3.25"], 15.25, "15.25"),
         (["12.5", "3.25"], 15.5, "15.5"),
         (["1 930 €", "2 000 €"], 21930.0, "21 930 €"),
+        (["317", "(12)"], -317.0, "(317)"),
+        (["8:10", "9:00"], 500.0, "8:20"),
+        (["08:10:00"], 545.5, "09:05:30"),
     ],
 )
 def test_the_style_of_the_column(column: list[str], value: float, expected: str) -> None:
@@ -56,7 +59,7 @@ def test_percentages_with_decimal_commas_are_compared() -> None:
 
 @pytest.mark.parametrize(
     ("cell", "value", "expected"),
-    [("8:10", 500.0, "500"), ("1.2e3", 1300.0, "1,300"), ("12", 12.3, "12.3"), ("n/a", 1234.0, "1,234")],
+    [("8:10 h", 500.0, "500"), ("1.2e3", 1300.0, "1,300"), ("12", 12.3, "12.3"), ("n/a", 1234.0, "1,234")],
 )
 def test_other_cells_get_a_plain_number(cell: str, value: float, expected: str) -> None:
     """No plain decimal, or one that rounding would make the same again."""

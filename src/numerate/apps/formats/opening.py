@@ -36,8 +36,8 @@ _BINARY = ("xlsx", "docx")
 _SUFFIXES = {
     ".txt": "text", ".text": "text", ".rst": "text", ".tex": "latex", ".log": "text", ".md": "markdown",
     ".markdown": "markdown", ".html": "html", ".htm": "html", ".xhtml": "html", ".csv": "csv", ".tsv": "tsv",
-    ".tab": "tsv", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".xlsx": "xlsx", ".xlsm": "xlsx",
-    ".docx": "docx",
+    ".tab": "tsv", ".json": "json", ".geojson": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".xlsx": "xlsx",
+    ".xlsm": "xlsx", ".docx": "docx",
 }  # fmt: skip
 _HTML = re.compile(rb"\s*(?:<!--.*?-->\s*)?<(?:!doctype html|html|body|head|div|table|p)\b", re.IGNORECASE | re.DOTALL)
 

@@ -12,7 +12,7 @@ from numerate.numerals.unit_tables import CODES, CURRENCY_ABBREVIATIONS, CURRENC
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["CURRENCY", "GROUP", "GROUPED", "cell_number", "grouped", "has_decimal_commas", "header_unit"]
+__all__ = ["CLOCK", "CURRENCY", "GROUP", "GROUPED", "cell_number", "grouped", "has_decimal_commas", "header_unit"]
 
 
 def _any_of(words: Iterable[str]) -> str:
@@ -40,7 +40,7 @@ _EUROPEAN = regex(
 )
 _INDIAN = regex(r"\d{1,2}(?:,\d{2})+,\d{3}")
 _YEAR = regex(r"[12]\d{3}")
-_CLOCK = regex(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
+CLOCK = regex(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
 _GROUPS = regex(GROUP)
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻−", "0123456789--")
 _UNIT = regex(r"[(\[,] ?([^()\[\],]{1,12})[)\]]?\s*$|\bin ([a-zµ°/²³0-9]{1,12})\s*$")
@@ -70,7 +70,7 @@ def cell_number(text: str) -> tuple[float, float, str] | None:
             return value, 10.0 ** -len(fraction), ""
     match = _NUMBER.fullmatch(text)
     if match is None:
-        clock = _CLOCK.fullmatch(text)
+        clock = CLOCK.fullmatch(text)
         if clock is None or int(clock[2]) > 59:
             return None
         return 60.0 * int(clock[1]) + int(clock[2]) + int(clock[3] or 0) / 60, 1.0, "clock"

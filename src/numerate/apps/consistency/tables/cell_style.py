@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import plain
 from numerate.apps.consistency.sentences.patterns import regex
-from numerate.apps.consistency.tables.cell_numbers import CURRENCY, GROUPED, grouped, has_decimal_commas
+from numerate.apps.consistency.tables.cell_numbers import CLOCK, CURRENCY, GROUPED, grouped, has_decimal_commas
 
 if TYPE_CHECKING:
     import re
@@ -47,6 +47,9 @@ def like_cell(rows: Sequence[Sequence[str]], row: int, column: int, value: float
 def _like(rows: Sequence[Sequence[str]], row: int, column: int, value: float) -> str:
     """`like_cell` of a column without decimal commas."""
     written = rows[row][column].strip()
+    clock = CLOCK.fullmatch(written)
+    if clock is not None and value >= 0:
+        return _clock_like(clock, value)
     cell = _CELL.fullmatch(written)
     if cell is None:
         return plain(value)
@@ -67,12 +70,20 @@ def _like(rows: Sequence[Sequence[str]], row: int, column: int, value: float) ->
     number += cell["after"].rstrip()
     if is_negative and not cell["behind"]:
         minus = (cell["sign"] + cell["sign2"]).replace("+", "") or "-"
-        number = f"({number})" if cell["open"] else minus + number
+        is_held = cell["open"] or (not cell["sign"] and any(each["open"] for each in near))
+        number = f"({number})" if is_held else minus + number
     elif cell["sign"] == "+":
         number = "+" + number
     number = cell["front"] + number
     found = cell["before"] + number + cell["notes"].rstrip()
     return found if found != written else plain(value)
+
+
+def _clock_like(clock: re.Match[str], value: float) -> str:
+    """Minutes as a time of the day or a duration: 525 as `8:45` or `08:45:00`."""
+    minutes, seconds = divmod(round(value * 60), 60)
+    hours = f"{minutes // 60:02}" if len(clock[1]) == len("08") and clock[1][0] == "0" else f"{minutes // 60}"
+    return f"{hours}:{minutes % 60:02}" + (f":{seconds:02}" if clock[3] else "")
 
 
 def _cells(rows: Sequence[Sequence[str]], column: int) -> Iterator[re.Match[str]]:

@@ -10,8 +10,9 @@ import numpy as np
 from numerate.apps.consistency.base import Rule, finding_in_cell, plain, rules
 from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.slips import is_slip
+from numerate.apps.consistency.tables.bill_tails import bill_tails
 from numerate.apps.consistency.tables.cell_style import like_cell
-from numerate.apps.consistency.tables.slipped_parts import slipped_part
+from numerate.apps.consistency.tables.slipped_parts import flipped_part, slipped_part
 from numerate.apps.consistency.tables.total_parts import cell_of, fits_of, parts_of, sums_of
 
 if TYPE_CHECKING:
@@ -56,32 +57,31 @@ class ColumnTotals(Rule):
         """Compares each total with the sums that it may stand for: its block, all rows, or the subtotals."""
         if document.first_row or not document.is_last:
             return  # only a part of a large table is here
-        totals = table.total_rows
-        if not totals or len(totals) > 0.5 * len(document.rows):
-            return
-        for row in totals:
-            columns = [column for column in table.numeric if np.isfinite(table.values[row, column])]
-            sums = {column: sums_of(table, row, column, totals) for column in columns}
-            broken = list(_broken_shares(document, table, row, columns))
-            yield from broken
-            shared = {finding.cell[1] for finding in broken if finding.cell}
-            fits = {column: fits_of(table, row, column, sums[column]) for column in columns}
-            for column in columns:
-                if (
-                    column in shared
-                    or fits[column]
-                    or not sums[column]
-                    or table.is_clock(column)
-                    or table.is_year(column)
-                ):
-                    continue
-                beside = _beside(table, row, column, fits)
-                best = _expected(table, row, column, sums, beside, totals)
-                part = _slipped_part(document, table, row, column, sums[column], beside, best, totals)
-                if part is not None:
-                    yield part
-                elif best is not None:
-                    yield _finding(document, table, row, column, best)
+        yield from list(_of_named(document, table)) or bill_tails(document, table)
+
+
+def _of_named(document: Document, table: NumberTable) -> Iterator[Finding]:
+    """Each total that is named so, against the sums that it may stand for."""
+    totals = table.total_rows
+    if not totals or len(totals) > 0.5 * len(document.rows):
+        return
+    for row in totals:
+        columns = [column for column in table.numeric if np.isfinite(table.values[row, column])]
+        sums = {column: sums_of(table, row, column, totals) for column in columns}
+        broken = list(_broken_shares(document, table, row, columns))
+        yield from broken
+        shared = {finding.cell[1] for finding in broken if finding.cell}
+        fits = {column: fits_of(table, row, column, sums[column]) for column in columns}
+        for column in columns:
+            if column in shared or fits[column] or not sums[column] or table.is_clock(column) or table.is_year(column):
+                continue
+            beside = _beside(table, row, column, fits)
+            best = _expected(table, row, column, sums, beside, totals)
+            part = _slipped_part(document, table, row, column, sums[column], beside, best, totals)
+            if part is not None:
+                yield part
+            elif best is not None:
+                yield _finding(document, table, row, column, best)
 
 
 @rules.register("table-shares")
@@ -226,6 +226,8 @@ def _slipped_part(
             continue
         is_sum |= name == "all" and len(parts[name]) == row and _is_list(table, row, totals)
         found = slipped_part(table.values[:, column], table.steps[:, column], some, total - whole, slack, is_sum=is_sum)
+        if found is None and (flipped := flipped_part(table, some, column, total - whole)) is not None:
+            found = flipped, -float(table.values[flipped, column])
         if found is None:
             continue
         part, meant = found[0], like_cell(document.rows, found[0], column, found[1])

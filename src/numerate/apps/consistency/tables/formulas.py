@@ -8,7 +8,7 @@ import numpy as np
 
 __all__ = [
     "Formula", "change_of_rows", "changed_by", "changed_product", "difference_of", "flow_of", "growth_of",
-    "growth_of_rows", "index_of_body", "mean_of",
+    "growth_of_rows", "index_of_body", "mean_by_count", "mean_of",
     "product_of", "quotient_of", "running_total", "scaled_by", "signed_sum", "sum_from_top", "sum_of", "taken_from",
     "weighted",
 ]  # fmt: skip
@@ -187,6 +187,17 @@ def growth_of(a: int, b: int, scale: float) -> Formula:
             expected = scale * (values[:, b] / values[:, a] - 1)
             slack = scale * (halves[:, b] + halves[:, a] * np.abs(values[:, b] / values[:, a])) / np.abs(values[:, a])
         return expected, slack
+
+    return formula
+
+
+def mean_by_count(a: int, count: int) -> Formula:
+    """A column divided by a column of counts, which are exact."""
+
+    def formula(values: np.ndarray, halves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            expected = values[:, a] / values[:, count]
+        return np.where(np.isfinite(expected), expected, np.nan), np.zeros(len(values))
 
     return formula
 

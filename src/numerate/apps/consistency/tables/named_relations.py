@@ -16,6 +16,7 @@ from numerate.apps.consistency.tables.formulas import (
     changed_by,
     changed_product,
     index_of_body,
+    mean_by_count,
     mean_of,
     quotient_of,
     signed_sum,
@@ -88,6 +89,11 @@ def known_by_name(table: NumberTable, columns: list[int]) -> Iterator[Candidate]
         for run in runs(columns, columns.index(target)) if _MEAN.search(name[target]) else ():
             text = f"{name[target]} = mean of {', '.join(name[each] for each in run)}"
             yield Candidate("mean", target, run, text, mean_of(run), is_told=True)
+        for a, count in itertools.permutations(columns, 2) if _MEAN.search(name[target]) else ():
+            counts = table.values[np.isfinite(table.values[:, count]), count]
+            if target not in (a, count) and (counts == np.round(counts)).all() and (counts > 0).all():
+                text = f"{name[target]} = {name[a]} / {name[count]}"
+                yield Candidate("percentage", target, (a, count), text, mean_by_count(a, count), is_told=True)
         for start in columns if _STOCK_END.search(name[target]) else ():
             if start == target or not _STOCK_START.search(name[start]):
                 continue

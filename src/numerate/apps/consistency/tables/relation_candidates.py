@@ -6,6 +6,8 @@ import itertools
 import re
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.tables.cell_numbers import header_unit
 from numerate.apps.consistency.tables.column_ratios import LEARN_ROWS, constant_ratio, exact_ratio
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
 
     from numerate.apps.consistency.tables.table_numbers import NumberTable
 
-__all__ = ["LEARN_ROWS", "Candidate", "candidates_of", "is_named", "is_span"]
+__all__ = ["LEARN_ROWS", "Candidate", "candidates_of", "is_named", "is_span", "row_sums"]
 
 _LOW = regex(
     r"\b(?:mean|median|average|avg|lowest|low|lower|min|minimum|from|start|begin|opened|open|opening|initial|before"
@@ -87,7 +89,6 @@ _GIVEN = regex(
     r"|einnahmen|recettes|ventes|ingresos)\b",
     re.IGNORECASE,
 )
-_TOTAL = regex(r"\b(?:total|so far|to date|sum|overall|ytd)\b", re.IGNORECASE)
 _IN = regex(
     r"(?:in|inflows?|deposits?|credits?|received|receipts|arrivals|added|additions|bought|purchases|income|joined|new"
     r"|births|hired|hires|paid in|incoming)(?: \(.*\))?",
@@ -108,12 +109,13 @@ _WHOLE = regex(
 )
 
 
-def candidates_of(table: NumberTable, columns: list[int]) -> Iterator[Candidate]:
-    """All relations that may hold, those with a likely target first."""
+def row_sums(table: NumberTable, columns: list[int]) -> Iterator[Candidate]:
+    """Columns that may be the sum of those right before or behind them, the likely ones first."""
     name = table.header
-    likely = sorted(columns, key=lambda each: (not is_named(name[each]), -each))
-    for target in likely:
+    for target in _likely(table, columns):
         for run in runs(columns, columns.index(target)):
+            if len(run) > LONGEST_RUN:
+                continue
             # `Profit = Sales - Cost`, and not `Sales = Cost + Profit`: what is computed is blamed.
             is_left = len(run) == 2 and any(
                 _is_profit(name[less], name[target], name[left]) for less, left in (run, run[::-1])
@@ -122,6 +124,11 @@ def candidates_of(table: NumberTable, columns: list[int]) -> Iterator[Candidate]
                 text = f"{name[target]} = {' + '.join(name[each] for each in run)}"
                 told = len(run) == len(columns) - 1 and _WHOLE.search(name[target]) is not None
                 yield Candidate("row-sum", target, run, text, sum_of(run), is_told=told)
+
+
+def candidates_of(table: NumberTable, columns: list[int]) -> Iterator[Candidate]:
+    """The other relations that may hold, those with a likely target first."""
+    name, likely = table.header, _likely(table, columns)
     yield from rates_by_name(table, columns)
     for target in likely:
         others = [each for each in columns if each != target]
@@ -132,6 +139,7 @@ def candidates_of(table: NumberTable, columns: list[int]) -> Iterator[Candidate]
                 yield Candidate("product", target, (a, b), text, product_of(a, b), is_told=told)
     yield from _down_the_rows(table, likely, columns)
     yield from known_by_name(table, columns)
+    typical = {each: float(np.nanmedian(np.abs(table.values[:LEARN_ROWS, each]))) for each in columns}
     for target in likely:
         for a, b in itertools.permutations([each for each in columns if each != target], 2):
             blur = 1.0 if table.is_year(a) and table.is_year(b) else 0.0
@@ -151,10 +159,11 @@ def candidates_of(table: NumberTable, columns: list[int]) -> Iterator[Candidate]
                 continue
             for scale in (100.0, 1.0):
                 unit = " in %" if scale > 1 else ""
-                text = f"{name[target]} = growth from {name[a]} to {name[b]}{unit}"
-                told = scale > 1 and table.is_percent(target) and _is_later(name[a], name[b])
-                told = told and _GROWTH.search(name[target]) is not None
-                yield Candidate("growth", target, (a, b), text, growth_of(a, b, scale), is_told=told)
+                if typical[target] <= MOST_GROWTH * scale:
+                    text = f"{name[target]} = growth from {name[a]} to {name[b]}{unit}"
+                    told = scale > 1 and table.is_percent(target) and _is_later(name[a], name[b])
+                    told = told and _GROWTH.search(name[target]) is not None
+                    yield Candidate("growth", target, (a, b), text, growth_of(a, b, scale), is_told=told)
                 text = f"{name[target]} = {name[a]} / {name[b]}{unit}"
                 yield Candidate("percentage", target, (a, b), text, quotient_of(a, b, scale))
     for a, target in itertools.combinations(columns, 2):
@@ -171,6 +180,12 @@ def candidates_of(table: NumberTable, columns: list[int]) -> Iterator[Candidate]
             yield Candidate("ratio", target, (a,), text, weighted(a, ratio, None), 4.0, only_slips=True)
 
 
+LEAST_STEPS = 6
+"""Rows of a running total that no name tells."""
+LONGEST_RUN = 31
+"""Columns that a sum may have: the days of a month."""
+MOST_GROWTH = 20.0
+"""A column whose usual size is larger is a quotient: a population is no growth from the death rate to the deaths."""
 UNROUND = 12.0
 """Cost of a ratio that nobody chose: three rows of a plan are all about 95 % of what came of it."""
 
@@ -225,7 +240,9 @@ def _down_the_rows(table: NumberTable, likely: list[int], columns: list[int]) ->
                 if source != target and not (table.is_year(source) or table.is_clock(source)):
                     text = f"{name[target]} = {name[target]} of the last row + {name[source]}"
                     yield Candidate("running", target, (source,), text, running_total(source, target))
-                    if _TOTAL.search(name[target]):
+                    # A wrong reading of a meter breaks two steps, but only one sum from the top.
+                    steps = table.values[np.isfinite(table.values[:, target]), source]
+                    if len(steps) >= LEAST_STEPS and np.count_nonzero(steps) > 0.8 * len(steps):
                         yield Candidate("running", target, (source,), text, sum_from_top(source, target))
             continue
         for source in columns:
@@ -246,6 +263,10 @@ def _down_the_rows(table: NumberTable, likely: list[int], columns: list[int]) ->
                     text = f"{name[target]} = {name[source]} less that of the {row} row"
                     formula = change_of_rows(source, back)
                 yield Candidate("row-growth", target, (source,), text, formula, -1.0, is_told=True)
+
+
+def _likely(table: NumberTable, columns: list[int]) -> list[int]:
+    return sorted(columns, key=lambda each: (not is_named(table.header[each]), -each))
 
 
 def is_named(header: str) -> bool:

@@ -6,6 +6,7 @@ not needed: `Amount = Quantity x Price` is seen from the numbers.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from dataclasses import dataclass
@@ -18,7 +19,14 @@ from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.slips import is_slip
 from numerate.apps.consistency.tables.cell_numbers import cell_number
 from numerate.apps.consistency.tables.cell_style import like_cell
-from numerate.apps.consistency.tables.relation_candidates import LEARN_ROWS, Candidate, candidates_of, is_named, is_span
+from numerate.apps.consistency.tables.relation_candidates import (
+    LEARN_ROWS,
+    Candidate,
+    candidates_of,
+    is_named,
+    is_span,
+    row_sums,
+)
 from numerate.apps.consistency.tables.table_dates import date_findings
 from numerate.apps.consistency.tables.table_units import unit_findings
 
@@ -32,9 +40,16 @@ if TYPE_CHECKING:
 
 __all__ = ["Relation", "Relations", "find_relations", "holding_rows"]
 
-MAX_COLUMNS = 14
-"""Only the first numeric columns are compared with each other: the number of relations grows with the cube."""
+MAX_COLUMNS = 80
+"""Numeric columns that are compared."""
+FIRST, NEAR = 14, 8
+"""The first so many are compared with each other, and each later one with its neighbours: the number of relations grows
+with the cube. Sums may have more columns."""
 TRIALS = 256
+LEAST_TELLING = 6
+"""Rows without a zero of which it is told how often a relation holds by chance."""
+GLANCE = 50
+"""Rows of a long table in which half of a relation must hold to be looked at further."""
 _LABEL = regex(
     r"^(?:rank|no\.?|pos\.?|position|#|id|number|seed|place|stage|day|round|leg|lap|week|step|session|heat)$",
     re.IGNORECASE,
@@ -154,7 +169,8 @@ def find_relations(table: NumberTable) -> list[Relation]:
     found: list[Relation] = []
     taken: set[frozenset[int]] = set()
     sums: set[frozenset[int]] = set()
-    for each in candidates_of(table, columns):
+    some = (candidates_of(table, each) for each in _windows(columns))
+    for each in itertools.chain(row_sums(table, columns), *some):
         used = frozenset((each.target, *each.sources))
         if used in taken or any(used < other for other in sums):
             continue
@@ -172,10 +188,18 @@ def find_relations(table: NumberTable) -> list[Relation]:
 def _is_like(relation: Relation, other: Relation) -> bool:
     """Whether a relation holds by the likeness of a column to that of a better one, as the counts of two items."""
     return (
-        (relation.kind, relation.target) == (other.kind, other.target)
+        relation.target == other.target
+        and relation.kind in (other.kind, "ratio")
         and relation.share < other.share
         and not {*relation.sources}.isdisjoint(other.sources)
     )
+
+
+def _windows(columns: list[int]) -> Iterator[list[int]]:
+    """Columns that are compared with each other."""
+    yield columns[:FIRST]
+    for end in range(FIRST + NEAR // 2, len(columns) + NEAR // 2, NEAR // 2):
+        yield columns[end - NEAR : end]
 
 
 def _has_slip(table: NumberTable, relation: Relation, row: int, expected: float) -> bool:
@@ -194,6 +218,10 @@ def _has_other_unit(document: Document, row: int, column: int) -> bool:
 
 def _share(values: np.ndarray, halves: np.ndarray, candidate: Candidate, needed: float) -> float | None:
     """Share of rows in which a relation holds; None if it does not hold, or may hold by chance."""
+    if len(values) > 2 * GLANCE:  # most fail in the first rows
+        known, holds = _holding(values[:GLANCE], halves[:GLANCE], candidate.target, candidate.formula)
+        if holds.sum() < known.sum() / 2:
+            return None
     known, holds = _holding(values, halves, candidate.target, candidate.formula)
     count, right = int(known.sum()), int(holds.sum())
     least = 0.9 if count < 200 else 0.98
@@ -209,9 +237,13 @@ def _share(values: np.ndarray, halves: np.ndarray, candidate: Candidate, needed:
             return None  # small counts have many ratios
         if candidate.kind == "ratio" and (np.median(slack) + half) / size > 0.02:
             return None
+    # Zeros agree with many formulas.
+    telling = holds & (values[:, candidate.target] != 0)
     # How often it would hold by chance: the same formula with cells of different rows.
     rng = np.random.default_rng(0)
-    rows = np.flatnonzero(known)
+    rows = np.flatnonzero(known & (values[:, candidate.target] != 0))
+    if len(rows) < LEAST_TELLING:
+        rows = np.flatnonzero(known)
     columns = (*candidate.sources, candidate.target)
     mixed, steps = np.full((TRIALS, values.shape[1]), np.nan), np.ones((TRIALS, values.shape[1])) / 2
     first = rng.integers(0, len(rows), TRIALS)
@@ -221,8 +253,6 @@ def _share(values: np.ndarray, halves: np.ndarray, candidate: Candidate, needed:
         mixed[:, column], steps[:, column] = values[chosen, column], halves[chosen, column]
     usable, lucky = _holding(mixed, steps, candidate.target, candidate.formula)
     chance = (lucky.sum() + 1) / (usable.sum() + 2)
-    # Zeros agree with many formulas.
-    telling = holds & (values[:, candidate.target] != 0)
     distinct = len(np.unique(values[telling][:, columns], axis=0))
     bits = min(right, distinct) * -np.log2(chance) - candidate.cost
     return right / count if bits >= needed else None

@@ -16,6 +16,7 @@ from numerate.apps.consistency.slips import is_slip
 from numerate.apps.consistency.tables.cell_style import like_cell
 from numerate.apps.consistency.tables.column_totals import near_slip
 from numerate.apps.consistency.tables.relations import find_relations, holding_rows
+from numerate.apps.consistency.tables.table_numbers import finest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -136,7 +137,7 @@ def _proposals(
         here = float(table.values[row, column])
         values = [x for each in broken if (x := _needed(table.values, halves, each, row, column)) is not None]
         values += [here + x for each in blaming if (x := _missing(each, row, column)) is not None]
-        place = table.steps[row, column]
+        place = min(table.steps[row, column], finest(table, row, column))
         for value in dict.fromkeys(round(round(each / place) * place, 9) for each in values if place):
             moved = table.values.copy()
             moved[row, column] = value

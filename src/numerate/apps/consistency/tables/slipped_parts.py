@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from numerate.apps.consistency.slips import is_slip
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    import numpy as np
+    from numerate.apps.consistency.tables.table_numbers import NumberTable
 
-__all__ = ["slipped_part"]
+__all__ = ["flipped_part", "slipped_part"]
 
 _POWERS = (-3, -2, -1, 1, 2, 3)
 _LEAST_DIGITS = 3
@@ -56,6 +58,18 @@ def slipped_part(
             near = min(slack, _NEAR * meant) + 1e-9 * abs(gap)
             if is_written and abs(value - needed) <= near and is_slip(abs(here), meant):
                 found.append((row, value))
+    return found[0] if len(found) == 1 else None
+
+
+def flipped_part(table: NumberTable, rows: Iterable[int], column: int, gap: float) -> int | None:
+    """The one part that lost or got its minus, where the other numbers of its row have the other sign; else None."""
+    found = []
+    for row in rows:
+        here = float(table.values[row, column])
+        others = [each for each in table.values[row, table.numeric] if np.isfinite(each) and each != here]
+        is_odd = bool(others) and all(each * here < 0 for each in others)
+        if is_odd and abs(gap + 2 * here) <= 1e-6 * abs(here):
+            found.append(row)
     return found[0] if len(found) == 1 else None
 
 

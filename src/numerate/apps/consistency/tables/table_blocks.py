@@ -11,6 +11,8 @@ from numerate.apps.consistency.base import Rule, finding_in_cell, rules
 from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.tables.cell_style import like_cell
 from numerate.apps.consistency.tables.column_totals import near_slip
+from numerate.apps.consistency.tables.slipped_parts import flipped_part, slipped_part
+from numerate.apps.consistency.tables.total_parts import fits_of, sums_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -25,7 +27,9 @@ MOST_ROWS = 400
 _BLOCK = regex(
     r"(?:q|h|quarter|half|half-year|semester|term|season|year|fy|week|group|section|part|zone|team"
     r"|block)[ .-]?(?:\d{1,4}|i{1,3}|iv|one|two)?(?: .{0,20})?"
-    r"|.{0,30}\b(?:together|combined|net|balance|altogether|aggregate|all .{1,20}|both .{1,20})",
+    r"|.{0,30}\b(?:together|combined|net|balance|altogether|aggregate|all .{1,20}|both .{1,20})"
+    r"|(?:.{0,24}\b)?(?:profit|loss|income|surplus|deficit|result|earnings|ebitd?a?|ebt|gewinn|verlust|ergebnis|saldo"
+    r"|résultat|excess)\b.{0,50}",
     re.IGNORECASE,
 )
 _MEANS: list[tuple[str, str, Callable[[np.ndarray], float]]] = [
@@ -77,6 +81,7 @@ class TableSummaries(Rule):
         summaries = [row for row, label in enumerate(table.labels) if _is_summary(label)]
         yield from _statistics(document, table, summaries)
         yield from _blocks(document, table)
+        yield from _differences(document, table)
         yield from _balances(document, table)
         yield from _extremes(document, table)
 
@@ -151,9 +156,46 @@ def _blocks(document: Document, table: NumberTable) -> Iterator[Finding]:
         wrong = [column for column in columns if column not in right]
         others = _right_blocks(table, named, row)
         for column in wrong if len(wrong) == 1 and (right or wrong[0] in others) else ():
-            if 0.5 < table.values[row, column] / (sums[column] or 1) < 2:
+            part = _wrong_part(table, range(begin, row), row, column, sums[column])
+            if part is not None:
+                message = f"With {{}} instead of {{}}, the rows above add up to {document.rows[row][column].strip()}."
+                yield _finding(document, part[0], column, part[1], message, "block")
+            elif 0.5 < table.values[row, column] / (sums[column] or 1) < 2:
                 message = f"The rows of {table.header[column]!r} above add up to {{}}, not {{}}."
                 yield _finding(document, row, column, sums[column], message, "block")
+
+
+def _wrong_part(
+    table: NumberTable, rows: range, row: int, column: int, whole: float
+) -> tuple[int, float] | None:  # fmt: skip
+    """The part with which a sum of rows fails, and what was meant, if a slip explains it and none the sum."""
+    gap = float(table.values[row, column]) - whole
+    if (part := flipped_part(table, rows, column, gap)) is not None:
+        return part, -float(table.values[part, column])
+    if near_slip(float(table.values[row, column]), whole):
+        return None
+    return slipped_part(table.values[:, column], table.steps[:, column], rows, gap, 0.0, is_sum=True)
+
+
+def _differences(document: Document, table: NumberTable) -> Iterator[Finding]:
+    """`Excess of revenues over expenditures` below two totals, whose difference it is in the other columns."""
+    for row, label in enumerate(table.labels):
+        above = [each for each in table.total_rows if each < row][-2:]
+        if len(above) < 2 or row in table.total_rows or not _BLOCK.fullmatch(label[:60]):
+            continue
+        columns = [each for each in table.numeric if np.isfinite(table.values[[row, *above], each]).all()]
+        columns = [each for each in columns if not (table.is_percent(each) or table.is_year(each))]
+        columns = [each for each in columns if all(_is_right(table, total, each) for total in above)]
+        gaps = {each: float(table.values[above[0], each] - table.values[above[1], each]) for each in columns}
+        wrong = [each for each in columns if abs(gaps[each] - table.values[row, each]) > 2 * table.steps[row, each]]
+        if len(wrong) == 1 and len(columns) > len(wrong) + 1 and gaps[wrong[0]]:
+            message = f"{document.rows[above[0]][wrong[0]].strip()} less {document.rows[above[1]][wrong[0]].strip()}"
+            message = f"{message} is {{}}, not {{}}."
+            yield _finding(document, row, wrong[0], gaps[wrong[0]], message, "difference")
+
+
+def _is_right(table: NumberTable, row: int, column: int) -> bool:
+    return bool(fits_of(table, row, column, sums_of(table, row, column, table.total_rows)))
 
 
 def _right_blocks(table: NumberTable, named: list[int], row: int) -> set[int]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numerate.apps.documents import Document
 
-__all__ = ["NumberTable", "table_of"]
+__all__ = ["NumberTable", "finest", "table_of"]
 
 _TOTAL = regex(
     r"(?:.{0,40}\b)?(?:(?:grand|sub|overall|net)[ -]?)?(?:totals?|subtotals?|sums?|gesamt|summe"
@@ -61,6 +61,13 @@ def table_of(document: Document) -> NumberTable:
     if found is None:
         found = document.__dict__["_number_table"] = NumberTable(document)
     return found
+
+
+def finest(table: NumberTable, row: int, column: int) -> float:
+    """What the last digit is worth of the most finely written number of a column, but for one row."""
+    known = np.isfinite(table.values[:, column])
+    known[row] = False
+    return float(table.steps[known, column].min(initial=1.0))
 
 
 class NumberTable:
@@ -249,7 +256,7 @@ class NumberTable:
 
     def is_year(self, index: int) -> bool:
         """Whether all numbers of the column are years."""
-        return self._are_years(self.values[:, index])
+        return not self.is_clock(index) and self._are_years(self.values[:, index])
 
     @staticmethod
     def _are_years(values: np.ndarray) -> bool:
