@@ -36,11 +36,39 @@ PRICE = "Guide price {} for the house. Last sold for £242,500 in 2013. With a d
         ("Bicycles {} 757 (53.7%), cars fell {} 442.", "rose by|by", "went from|to", "percent"),
         ("With a deposit of 15% ({}), a mortgage of £327,250 costs more.", "£57,750", "£75,750", "percent"),
         (PRICE, "£385,000", "£535,000", "percent"),
+        ("Oven {}, gas 4), 60 minutes.", "180 °C (350 °F", "180 °C (530 °F", "conversion"),
+        ("It falls for 4 s and lands with 40 m/s ({} km/h).", "144", "414", "conversion"),
+        ("A queue takes 49,152 bytes ({} KiB).", "48", "84", "conversion"),
+        ("It took 8 days, 18 hours and 30 minutes ({} hours).", "210.5", "201.5", "conversion"),
+        ("He ran it in 3 hours, 20 minutes and 15 seconds ({} seconds).", "12,015", "12,105", "conversion"),
+        ("Of 96 pupils who sat the examinations, 84 (87.5%) passed and {} failed.", "12", "21", "sum"),
+        ("We tested 120 samples: 84 (70%) were clean, 24 (20%) doubtful and {} positive.", "12", "21", "sum"),
+        ("The school had 642 pupils, {} girls and 311 boys, in 24 classes, an average of 26.75.", "331", "313", "sum"),
     ],
 )  # fmt: skip
 def test_texts(text: str, right: str, wrong: str, rule: str) -> None:
     assert found(text.format(*right.split("|"))) == []
     assert [each[0] for each in found(text.format(*wrong.split("|")))] == [rule]
+
+
+def test_a_share_in_brackets_is_that_of_the_number_before_it() -> None:
+    text = "In all, 66 boxes ({}%) were used, 54 were empty."
+    assert found(text.format(55)) == []
+    assert found(text.format(65)) == [("percent", "65%", "55%")]  # of both, and not 54 of 66
+
+
+def test_each_room_has_its_own_area() -> None:
+    rooms = """Living room 4.85 m x 3.90 m (15'11" x 12'10"), 18.9 m2\nKitchen 4.20 m x 3.10 m (13'9" x 10'2"), 13.0 m2
+Bedroom 1: 4.10 m x 3.60 m, 14.8 m2\nBedroom 2: 3.60 m x 2.90 m, 10.4 m2"""
+    assert found(rooms) == []
+    assert found(rooms.replace("18.9", "19.8")) == [("product", "19.8 m2", "18.9 m2")]
+    assert found(rooms.replace("13.0", "31.0")) == []  # too far off, and no slip by its digits
+    assert found("Bedroom 1: 4.10 m x 3.60 m, 18.4 m2") == [("product", "18.4 m2", "14.8 m2")]
+
+
+def test_what_tells_something_else_is_no_part() -> None:
+    (wrong,) = found("The school had 642 pupils, 313 girls and 311 boys, in 24 classes.")
+    assert wrong == ("sum", "642", "624")  # and not 648 with the classes
 
 
 def bookings(*, with_balance: bool = True) -> list[list[str]]:

@@ -91,7 +91,10 @@ class ConsistencyChecker:
                     if not told.intersection(_numbers_of(each)) and not is_excused(each, document.flat, paragraphs):
                         told.update(_numbers_of(each))
                         found.append(each)
-        return with_likely_slips(found, document, paragraphs, self._plain) if self._plain is not None else found
+        if self._plain is None:
+            return found
+        # Once for a place, before one of two is moved to another number.
+        return with_likely_slips(_once(found), document, paragraphs, self._plain)
 
     def _of_sentences(self, document: Document, sentences: Sequence[Sentence]) -> Iterator[Finding]:
         for sentence in sentences:

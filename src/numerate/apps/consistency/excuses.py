@@ -10,7 +10,7 @@ import itertools
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from numerate.apps.consistency.given_numbers import is_given, is_no_measure
+from numerate.apps.consistency.given_numbers import is_given, is_no_measure, is_quiz
 from numerate.apps.consistency.other_things import (
     at_another_time,
     falling_on_purpose,
@@ -146,6 +146,8 @@ def is_excused(finding: Finding, text: str, paragraphs: Sequence[Paragraph]) -> 
     claim = _claim(finding, paragraphs)
     if claim is None:
         return False
+    if finding.evidence.get("kind") == "equation" and is_quiz(finding, text):
+        return True
     if is_given(finding, text, claim.paragraph, claim.z):
         return True
     if finding.rule in ("sum", "product", "difference", "average") and _right_is_told(claim):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numerate.apps.consistency.sentences.quantities import Quantity
     from numerate.apps.findings import Finding
 
-__all__ = ["equations_in", "is_given", "is_no_measure"]
+__all__ = ["equations_in", "is_given", "is_no_measure", "is_quiz"]
 
 _NUMBER = r"[$€£]? ?\d+(?:,\d{3})*(?:\.\d+)?%?"
 _TERM = rf"{_NUMBER}(?: (?!x )[a-z][a-z./²³°]*|(?<=\d)[a-z°][a-z./²³°]*){{0,4}}"
@@ -38,6 +38,10 @@ _TOLD = regex(
     r"|making|comes? to|coming to|amounts? to)\b|="
 )
 MOST_BEHIND = 400
+_QUIZ = regex(
+    r"\b(?:true or false|mistakes?|errors?|(?:is|was|are|were|be|which) (?:is |are )?(?:wrong|incorrect)"
+    r"|correct (?:it|them|the|each)|quiz)\b"
+)
 _AIM = regex(
     r"\b(?:goals?|targets?|budget(?:s|ed)?|aim(?:s|ed|ing)?|(?<!as )(?:he|she|they|we|i|[a-z]+s?) wants?|wish(?:es|ed)?"
     r"|hop(?:es?|ed|ing) (?:to|for)|(?:order|enough) to|trying to|tr(?:y|ies|ied) to|to reach|sav(?:es?|ing|ed) up)\b"
@@ -80,6 +84,15 @@ def is_no_measure(finding: Finding, text: str) -> bool:
     """Whether a number with a unit is a factor, or a time that says when: it need not be what the words before name."""
     _, end = finding.span or (0, 0)
     return _NO_MEASURE.match(text[end : end + 20].lower()) is not None
+
+
+def is_quiz(finding: Finding, text: str) -> bool:
+    """Whether the paragraph of a number asks if it is right: `He says that 15 + 17 = 31. Where is his mistake?`."""
+    start, end = finding.span or (0, 0)
+    begin = text.rfind("\n\n", max(0, start - MOST_BEHIND), start)
+    close = text.find("\n\n", end, end + MOST_BEHIND)
+    around = text[begin if begin >= 0 else max(0, start - MOST_BEHIND) : close if close >= 0 else end + MOST_BEHIND]
+    return _QUIZ.search(around.lower()) is not None
 
 
 def _is_rate_apart(finding: Finding, text: str) -> bool:

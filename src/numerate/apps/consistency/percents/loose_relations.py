@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from numerate.apps.consistency.base import finding_at, written_like
+from numerate.apps.consistency.base import finding_at, plain, written_like
 from numerate.apps.consistency.sentences.change_words import OTHER_TARGET, are_changes, is_change
 from numerate.apps.consistency.sentences.patterns import regex
 
@@ -60,6 +60,7 @@ _LARGER_WHOLE = regex(r" of (?:the |all )?(?:national|world|global|country|state
 """A whole that the sentence does not count: `3,300 pairs, or 41 % of the national total`."""
 
 
+_HELD = regex(r"(?: [a-z'’-]+){0,3} ?[(\[]")
 _AND_THEN = regex(r"\band (?:his|her|their|its|the|one|another) [a-z]")
 
 
@@ -131,7 +132,12 @@ def loose_percent(sentence: Sentence) -> Iterator[Finding]:
     is_signed = (before + p.text[:1]).endswith(("+", "-", "−"))
     changed = is_signed or _CHANGED.search(sentence.skeleton) is not None or is_change(sentence, p)
     named = ("up", "down") if changed or "share" not in readings else ("share",)
-    near = min((readings[name] for name in named), key=lambda real: abs(math.log(max(real, 1e-9) / abs(p.value))))
+    of = dict.fromkeys(named, f"{low.text} of {high.text} are")
+    if not changed and high.end <= p.start and _HELD.fullmatch(sentence.between(high, p)):
+        # `66 boxes (55 %) were used, 54 were empty`: the share of the larger one can only be that of both.
+        named, of = ("other",), {"other": f"{high.text} of {plain(low.value + high.value)} are"}
+    name = min(named, key=lambda each: abs(math.log(max(readings[each], 1e-9) / abs(p.value))))
+    near = readings[name]
     is_way = changed and _WAY.fullmatch(sentence.between(a, b)) and sentence.beside(a)[0].endswith("from ")
     most = 5.0 if is_way else 1.8
     if not 1 / most < abs(p.value) / max(near, 1e-9) < most or p.value > 1.5:
@@ -139,6 +145,6 @@ def loose_percent(sentence: Sentence) -> Iterator[Finding]:
     message = (
         f"From {a.text} to {b.text} is {written_like(p, near)}, not {p.text}."
         if changed
-        else f"{low.text} of {high.text} are {written_like(p, near)}, not {p.text}."
+        else f"{of[name]} {written_like(p, near)}, not {p.text}."
     )
     yield finding_at("percent", p, message, meant=near, others=[a, b], probability=0.8)

@@ -85,6 +85,8 @@ def counted_products(sentence: Sentence) -> Iterator[Finding]:
             or not (named or _SHARED_OUT.search(sentence.skeleton) or _ALL_BEFORE.search(sentence.beside(whole)[0]))
         ):
             continue
+        if "/" in (one.unit or "") and "/" in (whole.unit or ""):
+            continue  # two rates, as 40 m/s and 144 km/h, of which none is the product of the other
         if _is_one_of(sentence, whole) or _AND.search(sentence.between(one, whole)):
             continue
         products = {

@@ -24,6 +24,7 @@ from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.sentences.slots import AMOUNT, COUNT, MONEY, UNIT, one, slot
 from numerate.apps.consistency.sentences.traits import VALUES
 from numerate.apps.consistency.sums.closed_counts import closed_product
+from numerate.apps.consistency.sums.equations import wrong_equations
 from numerate.numerals.unit_factors import converted, measure_of
 from numerate.numerals.unit_tables import UNITS
 
@@ -144,6 +145,9 @@ class Products(Rule):
         if sum(word in skeleton for word in _PERIODS) > 1:
             yield from rate_conversions(sentence)
         if len(quantities) < 3:
+            return
+        if written_out := list(wrong_equations(sentence, is_product=True)):
+            yield from written_out
             return
         yield from closed_product(sentence)
         yield from unit_products(sentence)

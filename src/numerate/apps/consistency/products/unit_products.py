@@ -7,6 +7,7 @@ relation; the words only tell whether a number is a limit or belongs to somethin
 from __future__ import annotations
 
 import itertools
+import math
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["rate_conversions", "told_areas", "told_volumes", "unit_products"]
 
+MOST_AREAS = 12
+"""Rooms of a list."""
 MOST_VALUES = 5
 """Quantities with units of a sentence; those of longer lists belong to several things."""
 _LIMIT = regex(
@@ -187,11 +190,20 @@ def told_areas(paragraph: Paragraph) -> Iterator[Finding]:
         and _BY.fullmatch(words := paragraph.between(a, b))
         and ("and" not in words or (_LONG.match(words) and _LONG.match(paragraph.tail(b))))
     ]
-    if len(areas) != 1 or len(pairs) != 1 or areas[0].hedge or areas[0].value <= 0:
+    # `4.85 m x 3.90 m (15'11" x 12'10"), 18.9 m2`: the second pair is the first in feet.
+    pairs = [pair for at, pair in enumerate(pairs) if not at or paragraph.between(pairs[at - 1][1], pair[0]) != " ("]
+    if len(areas) > MOST_AREAS:
         return
-    z, (a, b) = areas[0], pairs[0]
+    for at, pair in enumerate(pairs):
+        end = pairs[at + 1][0].start if at + 1 < len(pairs) else math.inf
+        behind = [each for each in areas if pair[1].end <= each.start < end]
+        if len(behind) == 1 and len(pairs) == len(areas):
+            yield from _told_area(paragraph, *pair, behind[0])
+
+
+def _told_area(paragraph: Paragraph, a: Quantity, b: Quantity, z: Quantity) -> Iterator[Finding]:
     words = paragraph.between(b, z)
-    if z.start < b.start or not 0 <= paragraph.place(z) - paragraph.place(b) <= 1 or _PART.search(words):
+    if z.hedge or z.value <= 0 or not 0 <= paragraph.place(z) - paragraph.place(b) <= 1 or _PART.search(words):
         return
     if _PART.match(paragraph.tail(z).lstrip()) or any(each.hedge or each.value <= 0 for each in (a, b)):
         return

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     import re
     from collections.abc import Iterator, Sequence
 
-__all__ = ["JOINED_RULES", "clauses_of", "joined_sentences", "of_one_kind"]
+__all__ = [
+    "JOINED_RULES", "clauses_of", "joined_sentences", "of_one_kind", "without_adjuncts",
+    "without_held_shares",
+]  # fmt: skip
 
 JOINED_RULES = ("sum", "percent", "difference", "product", "average", "ratio")
 MOST_VALUES = 8
@@ -49,6 +52,10 @@ _SEMICOLON = regex("; ")
 _TURN = regex(r"; |,? (?:while|whereas)\b|, (?:and|but|although|though|yet)\b")
 _ENDS = frozenset(".:;")
 _TIMES = frozenset(("year", "date", "time", "ordinal"))
+_ADJUNCTS = regex(
+    r"(?:, (?:in|on|at|over|across|during|within|an average of|on average)(?: [a-z'’-]+)? \d[^,;:()]*)+[.!?]?$"
+)
+_HELD_SHARE = regex(r"(?<=\d) ?\([^()%]{0,12}\d[\d.,]* ?(?:%|per ?cent)\)")
 _DURATIONS = frozenset(("year", "month", "week", "d", "h", "min", "s"))
 
 
@@ -149,5 +156,50 @@ def of_one_kind(sentence: Sentence) -> Sentence | None:
     if most[1] is None and any(unit not in _DURATIONS for _, unit in kinds if (_, unit) != most):
         return None  # `of every 100 euros, 40 go to rent`
     cut = Sentence(sentence.text, sentence.offset, [each for each in numerals if (each.kind, each.unit) == most])
+    cut.cached("whole", lambda _: sentence)
+    return cut
+
+
+def without_adjuncts(sentence: Sentence) -> Sentence | None:
+    """The sentence without last clauses that tell something else of the whole; None if there are none.
+
+    Example:
+        >>> from numerate.reading import find
+        >>> text = "It has 642 pupils, 331 girls and 311 boys, in 24 classes, an average of 26.75 per class."
+        >>> without_adjuncts(Sentence(text, 0, find(text))).text
+        'It has 642 pupils, 331 girls and 311 boys.'
+    """
+    match = _ADJUNCTS.search(sentence.text)
+    if match is None or not any(map(str.isdecimal, match[0])):
+        return None
+    kept = [each for each in sentence.numerals if each.end <= sentence.offset + match.start()]
+    if len(kept) < 3:
+        return None
+    cut = Sentence(sentence.text[: match.start()] + ".", sentence.offset, kept)
+    cut.cached("whole", lambda _: sentence)
+    return cut
+
+
+def without_held_shares(sentence: Sentence) -> Sentence | None:
+    """The sentence without percentages in brackets behind a count: `84 (87.5 %) passed and 12 failed`; None without.
+
+    Example:
+        >>> from numerate.reading import find
+        >>> text = "Of 96 pupils, 84 (87.5%) passed and 12 failed."
+        >>> without_held_shares(Sentence(text, 0, find(text))).text
+        'Of 96 pupils, 84         passed and 12 failed.'
+    """
+    text, held = sentence.text, []
+    if "%)" not in text and "cent)" not in text:
+        return None
+    for match in _HELD_SHARE.finditer(text):
+        inside = [each for each in sentence.numerals
+                  if sentence.offset + match.start() <= each.start < sentence.offset + match.end()]  # fmt: skip
+        if len(inside) == 1 and inside[0].kind == "percent":
+            held += inside
+            text = text[: match.start()] + " " * len(match[0]) + text[match.end() :]
+    if not held:
+        return None
+    cut = Sentence(text, sentence.offset, [each for each in sentence.numerals if each not in held])
     cut.cached("whole", lambda _: sentence)
     return cut

@@ -67,7 +67,7 @@ _SMALL_REFERENCES = frozenset([
     "box", "locker", "well", "plot", "station", "terminal", "shelf", "aisle", "building", "floor", "lift", "tower",
     "camp", "junction", "form", "paragraph", "clause", "sector", "unit", "flat", "apartment", "house", "tank", "pump",
     "oven", "kiln", "press", "machine", "server", "tram", "coach", "quay", "shaft", "reactor", "theatre", "studio",
-    "warehouse", "depot", "checkpoint", "marker", "tent", "field", "lesson",
+    "warehouse", "depot", "checkpoint", "marker", "tent", "field", "lesson", "bedroom", "bathroom",
 ])  # fmt: skip
 """The same, for small numbers only: `the placebo group 80` counts."""
 _PARTED = frozenset([
@@ -370,7 +370,10 @@ class Sentence:
         """Whether two neighbours are one quantity: `6 ft 2 in`, `2 hours and 45 minutes`."""
         if last.group != "unit" or each.group != "unit" or last.unit is None or each.unit is None:
             return False
-        if SMALLER.get(last.unit) != each.unit and not (last.unit == "h" and each.unit == "s"):
+        units = (
+            {last.unit, last.numerals[-1].unit} if last.numerals else {last.unit}
+        )  # `8 days, 18 hours and 30 minutes`
+        if each.unit not in {SMALLER.get(unit or "") for unit in units} and not ("h" in units and each.unit == "s"):
             return False
         between = self.text[last.end - self.offset : each.start - self.offset]
         return _JOIN.fullmatch(between) is not None and dimension_name(each.unit) is not None

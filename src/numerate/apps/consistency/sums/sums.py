@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, matches, plain, rules
 from numerate.apps.consistency.percents.closed_changes import closed_stock
-from numerate.apps.consistency.sentences.joined_sentences import of_one_kind
+from numerate.apps.consistency.sentences.joined_sentences import of_one_kind, without_adjuncts, without_held_shares
 from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.sentences.slots import AMOUNT, COUNT, ORDINAL, one, slot
 from numerate.apps.consistency.sentences.traits import VALUES, cues, stems
 from numerate.apps.consistency.sums.closed_counts import closed_added, closed_minus, closed_rest
 from numerate.apps.consistency.sums.closed_totals import closed_opposites, closed_total
+from numerate.apps.consistency.sums.equations import wrong_equations
 from numerate.apps.consistency.sums.exclusive_parts import are_proper, exclusive, is_one_noun
 from numerate.apps.consistency.sums.far_rests import far_rests, mixed_sums
 from numerate.apps.consistency.sums.listed_parts import listed_parts
@@ -166,11 +167,21 @@ class Sums(Rule):
         return far_rests(text, sentences) if "remain" in text or "leav" in text or "the rest" in text else ()
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
-        """Looks for a total with its parts before or behind it."""
-        found = list(self._found(sentence))
+        """Looks for a total with its parts before or behind it, and at sums that are written out."""
+        yield from (written_out := list(wrong_equations(sentence, is_product=False)))
+        if not written_out:
+            yield from self._told(sentence)
+
+    def _told(self, sentence: Sentence) -> Iterable[Finding]:
         whole: Sentence | None = sentence.cached("whole", lambda _: None)
-        if not found and whole is None and (cut := of_one_kind(sentence)) is not None:
-            found, whole = list(self._found(cut)), sentence
+        cut = without_adjuncts(sentence) if whole is None else None
+        if cut is not None and (found := list(self._found(cut))):
+            return [each for each in found if not _is_told(each, sentence)]
+        found = list(self._found(sentence))
+        for cut_of in (of_one_kind, without_held_shares) if not found and whole is None else ():
+            if not found and (cut := cut_of(sentence)) is not None:
+                found = list(self._found(cut))
+                whole = sentence if found else None
         return found if whole is None else [each for each in found if not _is_told(each, whole)]
 
     def _found(self, sentence: Sentence) -> Iterable[Finding]:

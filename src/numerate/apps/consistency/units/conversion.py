@@ -11,6 +11,7 @@ from numerate.apps.consistency.repeats.restated import BARE, FRACTION, bare_unit
 from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.sentences.slots import ANY, MONEY, UNIT, one, slot
 from numerate.apps.consistency.sentences.traits import MEASURES, UNITS, VALUES, cues
+from numerate.apps.consistency.slips import is_slip
 from numerate.apps.consistency.units.loose_conversions import (
     article_conversions,
     clock_conversions,
@@ -40,7 +41,7 @@ _HEDGE = (
 )
 _BRACKET = regex(
     rf"(?P<one>{_LIST})(?: (?!to |or |and |by )[a-z]{{2,12}}){{0,3}} "
-    rf"?[(\[]{_HEDGE}(?P<other>{_LIST}) ?(?:[)\];]|/ ?{one(UNIT)})"
+    rf"?[(\[]{_HEDGE}(?P<other>{_LIST}) ?(?:[)\];]|/ ?{one(UNIT)}|, (?=[a-z][^()]*\)))"
 )
 _OR = regex(
     rf"(?P<one>{_LIST})(?:,? (?:or|i\.e\.,?|that is,?|that's|in other words,?|namely|equals|equal to|equivalent to"
@@ -188,7 +189,11 @@ def _compare(one_: Quantity, other: Quantity, is_equal: bool) -> Finding | None:
     # `1 litre (2.2 cups)`: a single digit may have been rounded, but not by a third.
     is_exact = any(mark in one_.text for mark in "½¼¾")
     rounded = 0.0 if is_exact else one_.half * factor if temperature else min(one_.half * factor, 0.3 * abs(best))
-    allowed = rounded + (other.slack if other.hedge else place) + _RELATIVE * abs(best)
+    # Hours, minutes and seconds have exact sizes; a year and some months have not.
+    is_timed = dimension_name(one_.unit) == "time" and len(one_.numerals) > 1
+    is_timed = is_timed and not {"month", "year"} & {each.unit for each in (*one_.numerals, *other.numerals)}
+    relative = 0.0 if is_timed and not (one_.hedge or other.hedge) else _RELATIVE
+    allowed = rounded + (other.slack if other.hedge else place) + relative * abs(best)
     if one_.hedge and temperature:
         allowed += 5.0
     if abs(best - other.value) <= allowed:
@@ -224,6 +229,8 @@ def _same_amount(one_: Quantity, other: Quantity, value: float, is_equal: bool) 
     is_decimal = abs(factor - round(factor)) < 1e-6
     if abs(power - round(power)) < 0.003 and 1 <= abs(round(power)) <= 6:
         return True
+    if not is_decimal and is_slip(other.value, round(value / (2 * other.half)) * 2 * other.half):
+        return True  # `40 m/s (414 km/h)`
     return (is_equal or not is_decimal) and abs(power) < 0.4
 
 
