@@ -173,3 +173,11 @@ def test_years_of_today_are_not_doubted() -> None:
     checker = PlausibilityChecker(mini().model, false_alarms=0.05)
     assert findings("The report was published in 2021. By 2035, all buses will be electric.", checker) == []
     assert [each.written for each in findings("The castle was built in 9121 and has 4 towers.", checker)] == ["9121"]
+
+
+def test_a_minus_is_meant_beside_other_signs_of_its_column() -> None:
+    from numerate.apps.plausible import has_signs
+
+    rows = [["+6"], ["2"], ["-1"], ["-3"], ["+3"]]
+    assert has_signs(Document(kind="table", header=["GD"], rows=rows), 2, 0)
+    assert not has_signs(Document(kind="table", header=["kg"], rows=[["6"], ["2"], ["-1"]]), 2, 0)

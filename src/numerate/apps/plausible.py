@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from numerate.numerals.numeral import Numeral
     from numerate.numerals.slips import SlipReading
 
-__all__ = ["Judgement", "PlausibilityChecker", "judgements", "scores_of"]
+__all__ = ["Judgement", "PlausibilityChecker", "has_signs", "judgements", "scores_of"]
 
 RATIO = 100.0
 """How much more probable another reading must be to be named."""
@@ -245,7 +245,10 @@ class PlausibilityChecker:
         slips = [slip["slip"] for slip in finding.evidence["slips"]]
         if numeral.kind == "ordinal" and not slips:
             return True
-        may_be_negative = finding.cell is None or "°" in f"{finding.key}{numeral.unit}"  # losses of a table are unlike
+        # Losses of a table are unlike, unless its column has other signs.
+        may_be_negative = (
+            finding.cell is None or "°" in f"{finding.key}{numeral.unit}" or has_signs(document, *finding.cell)
+        )
         if may_be_negative and is_meant_sign(numeral, slips, each.interval):
             return True
         if finding.cell is None:
@@ -265,6 +268,12 @@ class PlausibilityChecker:
         if confirmed is None:
             confirmed = table.__dict__["_confirmed"] = confirmed_cells(table)
         return column < confirmed.shape[1] and bool(confirmed[row - document.first_row, column])
+
+
+def has_signs(document: Document, row: int, column: int) -> bool:
+    """Whether another cell of a cell's column has a plus or a minus; `row` is counted in the whole table."""
+    others = (cells for at, cells in enumerate(document.rows, document.first_row) if at != row)
+    return any(column < len(cells) and cells[column].lstrip().startswith(("+", "-", "−")) for cells in others)
 
 
 def scores_of(

@@ -133,3 +133,16 @@ def test_medals_have_no_tenths() -> None:
     rows = [["Nation", "Gold"], *([f"n{index}", each] for index, each in enumerate(golds))]
     rows[4][1] = "73"
     assert [meant for _, meant in found(rows)] in ([], [None])
+
+
+def test_a_product_with_a_rounded_factor_is_a_quotient() -> None:
+    rows = [["From", "km", "hours", "km/h"]]
+    for index in range(40):
+        km = 61 + 97 * index * index % 811
+        hours = round(km / (55 + 7 * index % 29), 1)
+        rows.append([f"p{index}", str(km), f"{hours}", f"{km / hours:.1f}"])
+    products = [float(row[2]) * float(row[3]) - float(row[1]) for row in rows[1:]]
+    assert 0 < sum(abs(each) > 0.5 for each in products) <= 4  # the product does not hold in all rows
+    assert found(rows) == []
+    real, rows[9][3] = rows[9][3], "12.5"
+    assert found(rows) == [("12.5", real)]

@@ -38,6 +38,32 @@ def test_rows_in_which_a_relation_holds_are_confirmed() -> None:
     assert not any(confirmed(header, rows)[2])
 
 
+def test_small_counts_of_a_relation_are_confirmed() -> None:
+    rows = [["19", "13", "+6"], ["14", "12", "+2"], ["18", "19", "-1"], ["14", "17", "-3"], ["18", "15", "+3"]]
+    assert all(map(all, confirmed(["F", "A", "GD"], rows)))
+    rows[2][2] = "-2"
+    assert not any(confirmed(["F", "A", "GD"], rows)[2])
+
+
+def test_rows_below_the_items_of_a_bill_are_confirmed() -> None:
+    rows = [["Pizza", "2", "23.00"], ["Water", "3", "9.60"], ["Espresso", "2", "17.60"], ["Sum", "", "50.20"],
+            ["Voucher", "", "-10.00"], ["To pay", "", "40.20"], ["of which VAT 19 %", "", "6.42"],
+            ["Given", "", "50.00"], ["Change", "", "9.80"]]  # fmt: skip
+    assert all(row[2] for row in confirmed(["Item", "Qty", "Amount"], rows)[3:])
+    rows[4][2] = "-1.00"
+    assert not any(row[2] for row in confirmed(["Item", "Qty", "Amount"], rows)[4:])
+
+
+def test_profits_and_differences_of_totals_are_confirmed() -> None:
+    rows = [["Sales", "1,200"], ["Wages", "(930)"], ["Rent", "(60)"], ["Operating profit", "210"]]
+    assert all(row[1] for row in confirmed(["x", "y"], rows))
+    rows = [["a", "510"], ["b", "92"], ["Total revenues", "602"], ["c", "400"], ["d", "211"],
+            ["Total expenditures", "611"], ["Deficit", "(9)"]]  # fmt: skip
+    assert confirmed(["x", "y"], rows)[-1] == [False, True]
+    rows[-1][1] = "(90)"
+    assert confirmed(["x", "y"], rows)[-1] == [False, False]
+
+
 @pytest.mark.parametrize(
     ("text", "numbers"),
     [

@@ -13,8 +13,10 @@ import numpy as np
 
 from numerate.apps.consistency.base import rules
 from numerate.apps.consistency.checker import ConsistencyChecker
+from numerate.apps.consistency.tables.bill_tails import closing_cells
 from numerate.apps.consistency.tables.column_totals import holding_totals
 from numerate.apps.consistency.tables.relations import find_relations, holding_rows
+from numerate.apps.consistency.tables.table_blocks import holding_blocks
 from numerate.apps.documents import Document
 from numerate.numerals.slips import SlipReading
 from numerate.numerals.unit_factors import converted
@@ -54,6 +56,8 @@ def confirmed_cells(table: NumberTable) -> np.ndarray:
         needed = [each for each in parts if abs(table.values[each, column]) * (_MOVED - 1) > slack]
         if len(needed) > 1:
             found[[*needed, row], column] = True
+    for at in (*closing_cells(table), *holding_blocks(table)):
+        found[at] = True
     halves = table.steps / 2
     for relation in find_relations(table):
         holds = holding_rows(table.values, halves, relation) & (table.values[:, relation.target] != 0)
@@ -61,7 +65,11 @@ def confirmed_cells(table: NumberTable) -> np.ndarray:
             # Every second row at a time: a growth since the last row stays as it is when both rows grow.
             for first in (0, 1):
                 moved = table.values.copy()
-                moved[first::2, column] *= _MOVED
+                # Small counts move by one at least.
+                moved[first::2, column] += np.copysign(
+                    np.maximum(np.abs(moved[first::2, column]) * (_MOVED - 1), table.steps[first::2, column]),
+                    moved[first::2, column],
+                )
                 breaks = holds & ~holding_rows(moved, halves, relation)
                 found[first::2, column] |= breaks[first::2]
     return found

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numerate.apps.documents import Document
     from numerate.apps.findings import Finding
 
-__all__ = ["bill_tails"]
+__all__ = ["bill_tails", "closing_cells"]
 
 MOST_ITEMS, LEAST_ITEMS = 400, 2
 LEAST_ROWS, MOST_ROWS = 2, 6
@@ -82,6 +82,13 @@ def bill_tails(document: Document, table: NumberTable) -> Iterator[Finding]:
     )  # fmt: skip
 
 
+def closing_cells(table: NumberTable) -> Iterator[tuple[int, int]]:
+    """The cells below the items of a bill whose rows all add up: row and column."""
+    tail = _tail_of(table)
+    if tail is not None and _closes(tail, table.values[tail.first :, tail.column].tolist()):
+        yield from ((row, tail.column) for row in range(tail.first, len(table.values)))
+
+
 def _tail_of(table: NumberTable) -> _Tail | None:
     """The rows at the end of a table that have a number in one column only, below rows that have several."""
     known = np.isfinite(table.values[:, table.numeric])
@@ -113,7 +120,8 @@ def _closes(tail: _Tail, values: Sequence[float]) -> bool:
     whole, parts, is_closed = tail.items, [], False
     for value, rate in zip(values, tail.rates, strict=True):
         was_closed = is_closed
-        is_closed = any(abs(each - value) <= tail.slack + 1e-9 * abs(value) for each in _sums(whole, parts))
+        # What is given less what is to pay is the change.
+        is_closed = any(abs(abs(each) - abs(value)) <= tail.slack + 1e-9 * abs(value) for each in _sums(whole, parts))
         if is_closed:
             whole, parts = value, []
             continue
@@ -121,7 +129,9 @@ def _closes(tail: _Tail, values: Sequence[float]) -> bool:
             shares = (rate * whole, rate / (1 + rate) * whole, rate * (whole + sum(parts)))
             if not any(abs(abs(value) - each) <= tail.slack + 0.006 for each in shares):
                 return False
-            is_closed = was_closed  # a tax that is included
+            if was_closed and abs(abs(value) - shares[1]) <= tail.slack + 0.006:
+                is_closed = True  # a tax that is included
+                continue
         parts.append(value)
     return is_closed
 

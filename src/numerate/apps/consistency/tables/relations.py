@@ -168,21 +168,35 @@ def find_relations(table: NumberTable) -> list[Relation]:
     tried = np.log2(4.0 * len(columns) ** 3 + 1)
     found: list[Relation] = []
     taken: set[frozenset[int]] = set()
+    rough: dict[frozenset[int], int] = {}  # products that do not hold in all rows, and their places
     sums: set[frozenset[int]] = set()
     some = (candidates_of(table, each) for each in _windows(columns))
     for each in itertools.chain(row_sums(table, columns), *some):
         used = frozenset((each.target, *each.sources))
+        # A count is not rounded, a speed is.
+        if each.kind == "percentage" and used in rough and np.median(halves[:, each.target]) < 0.5:
+            _use_quotient(found, rough[used], each, _share(values, halves, each, tried))
         if used in taken or any(used < other for other in sums):
             continue
         needed = tried + (2 if is_named(table.header[each.target]) else 7)
         share = _share(values, halves, each, 4.0 if each.is_told else needed)
         if share is not None:
             taken.add(used)
+            if each.kind == "product" and share < 1:
+                rough[used] = len(found)
             sums |= {used} if each.kind == "row-sum" else set()
             found.append(
                 Relation(each.kind, each.target, each.sources, each.text, each.formula, share, each.only_slips)
             )
     return [each for each in found if not any(_is_like(each, other) for other in found)]
+
+
+def _use_quotient(found: list[Relation], at: int, candidate: Candidate, share: float | None) -> None:
+    """Puts a quotient in the place of a product that holds in fewer rows, as `km = hours x km/h` of a rounded speed."""
+    if share is not None and share > found[at].share:
+        found[at] = Relation(
+            candidate.kind, candidate.target, candidate.sources, candidate.text, candidate.formula, share
+        )
 
 
 def _is_like(relation: Relation, other: Relation) -> bool:

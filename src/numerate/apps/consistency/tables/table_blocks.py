@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numerate.apps.documents import Document
     from numerate.apps.findings import Finding
 
-__all__ = ["TableSummaries"]
+__all__ = ["TableSummaries", "holding_blocks"]
 
 MOST_ROWS = 400
 _BLOCK = regex(
@@ -163,6 +163,25 @@ def _blocks(document: Document, table: NumberTable) -> Iterator[Finding]:
             elif 0.5 < table.values[row, column] / (sums[column] or 1) < 2:
                 message = f"The rows of {table.header[column]!r} above add up to {{}}, not {{}}."
                 yield _finding(document, row, column, sums[column], message, "block")
+
+
+def holding_blocks(table: NumberTable) -> Iterator[tuple[int, int]]:
+    """The cells of rows such as profits and quarters that are the sum of the rows above or the difference of totals.
+
+    The rows above are among them.
+    """
+    named = [row for row, label in enumerate(table.labels) if len(label) < 60 and _BLOCK.fullmatch(label)]
+    if not named or len(named) > 0.5 * len(table.labels):
+        return
+    for index, row in enumerate(named):
+        totals = [each for each in table.total_rows if each < row][-2:]
+        begin = named[index - 1] + 1 if index else 0
+        for column in table.numeric:
+            said, part = table.values[row, column], table.values[begin:row, column]
+            if len(part) > 1 and np.isfinite(part).all() and _is_near(table, row, column, float(part.sum()), begin):
+                yield from ((each, column) for each in range(begin, row + 1))
+            elif len(totals) > 1 and table.values[totals[0], column] - table.values[totals[1], column] == said:
+                yield row, column
 
 
 def _wrong_part(
