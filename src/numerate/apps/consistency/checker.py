@@ -82,6 +82,9 @@ class ConsistencyChecker:
             for each in self._of_sentences(document, sentences)
             if not is_told_elsewhere(each, paragraphs) and not is_excused(each, document.flat, paragraphs)
         ]
+        # A total below lines knows all of its parts, which a sentence may not.
+        lines = {span for each in found if each.rule == "total" for span in _numbers_of(each)}
+        found = [each for each in found if each.rule != "sum" or not lines.intersection(_numbers_of(each))]
         told = {span for each in found for span in _numbers_of(each)}
         for paragraph in paragraphs:
             values = paragraph.tally.values

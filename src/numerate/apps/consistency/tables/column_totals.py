@@ -12,12 +12,14 @@ from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.slips import is_slip
 from numerate.apps.consistency.tables.bill_tails import bill_tails
 from numerate.apps.consistency.tables.cell_style import like_cell
+from numerate.apps.consistency.tables.line_totals import line_totals
 from numerate.apps.consistency.tables.slipped_parts import flipped_part, slipped_part
 from numerate.apps.consistency.tables.total_parts import cell_of, fits_of, parts_of, sums_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from numerate.apps.consistency.sentences.sentences import Sentence
     from numerate.apps.consistency.tables.table_numbers import NumberTable
     from numerate.apps.documents import Document
     from numerate.apps.findings import Finding
@@ -58,6 +60,10 @@ class ColumnTotals(Rule):
         if document.first_row or not document.is_last:
             return  # only a part of a large table is here
         yield from list(_of_named(document, table)) or bill_tails(document, table)
+
+    def whole(self, document: Document, sentences: Sequence[Sentence]) -> Iterable[Finding]:
+        """Compares totals of a text with the lines above them that end with amounts."""
+        return line_totals(document, _of_named)
 
 
 def _of_named(document: Document, table: NumberTable) -> Iterator[Finding]:
