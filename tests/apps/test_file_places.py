@@ -8,6 +8,7 @@ import pytest
 
 from numerate.apps.check import check
 from numerate.apps.check_reports import place_of
+from numerate.apps.documents import Document
 from numerate.apps.formats.cell_formats import shown_number
 
 if TYPE_CHECKING:
@@ -98,3 +99,25 @@ def test_captions_of_tables_are_texts_and_years_above_a_column_no_values(tmp_pat
     assert found_in(file) == [("27\u00a0mi", "17\u00a0mi", 3, 10), ("69", "66", 8, None)]
     total = next(each for each in check(file, model=False) if each.cell is not None)
     assert (total.key, total.table) == ("Year 2023", "The wood is 28 km (27 mi) long")
+
+
+def test_a_cell_of_a_workbook_is_named_as_spreadsheets_do(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.title = "Sales"
+    book.active["A1"] = "All sales of the northern and of the southern branch in thousand dollars"
+    for row in [["Region", *range(2000, 2029)], *([f"R{at}", *([at * at + 7] * 29)] for at in range(1, 5))]:
+        book.active.append(row)
+    book.active.append(["Total", *([58] * 28), 85])
+    book.save(tmp_path / "a.xlsx")
+    (found,) = check(tmp_path / "a.xlsx", model=False)
+    title = "'Sales: All sales of the northern and of the southern branch…'"
+    assert place_of(found) == f"{tmp_path / 'a.xlsx'}:7 {title} cell AD7, 2028"
+
+
+def test_numbered_rows_have_no_total() -> None:
+    rows = [["1", "a", "12"], ["2", "b", "15"], ["3", "c", "9"], ["4", "Total", "36"]]
+    assert check(Document(kind="table", header=["row", "x", "y"], rows=rows), model=False) == []
+    rows[3][2] = "63"
+    (found,) = check(Document(kind="table", header=["row", "x", "y"], rows=rows), model=False)
+    assert (found.cell, found.meant) == ((3, 2), "36")

@@ -12,6 +12,7 @@ from urllib.parse import quote
 from numerate.apps.check import EXTRA_RULES
 from numerate.apps.consistency.base import rules
 from numerate.apps.findings import ranked
+from numerate.apps.formats.opening import suffix_format
 from numerate.apps.numeral_view import visible
 from numerate.training.engines.places import is_remote
 
@@ -28,6 +29,7 @@ __all__ = ["json_report", "place_of", "rule_table", "sarif_report", "terminal_re
 
 COLOURS = {"error": "bold red", "warning": "bold yellow", "note": "bold blue"}
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+MOST_TITLE = 60
 CONTEXT = 90
 """Characters around a number that the terminal shows."""
 
@@ -193,10 +195,27 @@ def place_of(finding: Finding) -> str:
     place = finding.source or "text"
     if finding.line is not None:
         place += f":{finding.line}" + (f":{finding.column}" if finding.column is not None else "")
-    place += f" {finding.table[:60]!r}" if finding.table else ""
+    place += f" {_short(finding.table)!r}" if finding.table else ""
     if finding.cell is not None:
-        place += f" row {finding.cell[0] + 1}" + (f", {finding.key}" if finding.key else "")
+        row, column = finding.cell
+        is_book = suffix_format(finding.source) == "xlsx" and finding.line is not None
+        place += f" cell {_letters(column)}{finding.line}" if is_book else f" row {row + 1}"
+        place += f", {finding.key}" if finding.key else ""
     return place
+
+
+def _short(title: str) -> str:
+    """The beginning of a long title, up to a word."""
+    return title if len(title) <= MOST_TITLE else f"{title[:MOST_TITLE].rpartition(' ')[0] or title[:MOST_TITLE]}…"
+
+
+def _letters(column: int) -> str:
+    """The name of a column in a spreadsheet: 0 is A, 26 is AA."""
+    name = ""
+    while column >= 0:
+        name = chr(ord("A") + column % 26) + name
+        column = column // 26 - 1
+    return name
 
 
 def _marked(finding: Finding, colour: str) -> Text:

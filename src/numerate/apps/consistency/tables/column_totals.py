@@ -81,6 +81,8 @@ def _of_named(document: Document, table: NumberTable) -> Iterator[Finding]:
         for column in columns:
             if column in shared or fits[column] or not sums[column] or table.is_clock(column) or table.is_year(column):
                 continue
+            if _is_running(table.values[: row + 1, column]):
+                continue
             beside = _beside(table, row, column, fits)
             best = _expected(table, row, column, sums, beside, totals)
             part = _slipped_part(document, table, row, column, sums[column], beside, best, totals)
@@ -273,6 +275,12 @@ def _is_average(table: NumberTable, row: int, column: int, totals: list[int]) ->
         return False
     parts = parts_of(table, row, column, totals).get("block", [])
     return any(table.values[part, column] > table.values[row, column] for part in parts)
+
+
+def _is_running(values: np.ndarray) -> bool:
+    """Whether the rows up to a total are numbered, the total as the others."""
+    steps = np.diff(values[np.isfinite(values)])
+    return len(steps) > 1 and bool((steps == 1).all())
 
 
 def _is_total(label: str) -> bool:
