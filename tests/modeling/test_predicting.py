@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -176,6 +177,20 @@ def test_targets_are_one_or_as_many_as_texts() -> None:
     model = attached("t5", None)
     with pytest.raises(ValueError, match="target must be one text or one for each of 1 texts, got 2"):
         model.predict(["a 5"], ["x [NUM]", "y [NUM]"])
+
+
+@pytest.mark.parametrize("name", ["bert", "gpt2"])
+def test_threads_are_answered_one_after_the_other(name: str) -> None:
+    """As in a web service: their states must not be mixed up."""
+    model = numerate.attach(new_backbone(name), tokenizer_of(name), fit=[5.0, 7.0, 12.0]).eval()
+    texts = [f"It is [NUM] m of {count}" + " tall" * count for count in range(1, 9)]
+    expected = [model.predict(text).median().item() for text in texts]
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(lambda text: model.predict(text).median().item(), texts * 4))
+        assert found == expected * 4
+        if name == "gpt2":
+            written = list(threads.map(lambda text: model.generate(text.split("[")[0], 3).ids, texts))
+            assert written == [model.generate(text.split("[")[0], 3).ids for text in texts]
 
 
 def test_a_text_without_a_gap_is_refused() -> None:

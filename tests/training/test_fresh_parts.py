@@ -177,6 +177,8 @@ def test_adapters_of_a_whole_model(tmp_path: Path) -> None:
 def test_an_empty_data_set_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="train_dataset is empty"):
         NumberTrainer(model_of(), arguments(tmp_path, max_steps=1), train_dataset=[]).train()
+    with pytest.raises(TypeError, match="takes a model, not model_init: make a NumberTrainer for each trial"):
+        NumberTrainer(model_init=model_of, args=arguments(tmp_path), train_dataset=[])
 
 
 def test_a_bare_encoder_without_labels_or_objective_is_refused(tmp_path: Path) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import logging
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import torch
 
@@ -21,13 +23,31 @@ if TYPE_CHECKING:
     from numerate.processing.encoding import NumberBatch
 
 __all__ = [
-    "asked_batch", "asked_ids", "asked_token", "check_asked", "has_trained_head", "mark_head", "most_tokens", "refusal",
-    "text_list", "warn_bare", "warn_untrained",
+    "asked_batch", "asked_ids", "asked_token", "check_asked", "has_trained_head", "in_turn", "mark_head", "most_tokens",
+    "refusal", "text_list", "warn_bare", "warn_untrained",
 ]  # fmt: skip
 
 _log = logging.getLogger(__name__)
 _WHOLE = 1 << 30
 """More tokens than a text has."""
+_TURNS = threading.RLock()
+_Given = ParamSpec("_Given")
+_Result = TypeVar("_Result")
+
+
+def in_turn(work: Callable[_Given, _Result]) -> Callable[_Given, _Result]:
+    """A decorator of what answers a question: several threads are answered one after the other.
+
+    The state that a head reads is recorded on the way through the backbone, and a tokenizer keeps the padding and
+    truncation of its last call: answers that are computed at the same time would be mixed up.
+    """
+
+    @functools.wraps(work)
+    def alone(*positional: _Given.args, **options: _Given.kwargs) -> _Result:
+        with _TURNS:
+            return work(*positional, **options)
+
+    return alone
 
 
 def refusal(model: NumberModel) -> str | None:

@@ -20,6 +20,7 @@ from numerate.modeling.asking import (
     asked_batch,
     asked_ids,
     check_asked,
+    in_turn,
     mark_head,
     refusal,
     text_list,
@@ -293,6 +294,7 @@ class NumberModel(PretrainedInterface):
         )  # fmt: skip
         return whole.to_tuple() if as_tuple else whole  # type: ignore[return-value]
 
+    @in_turn
     def predict(self, text: str | list[str], target: str | list[str] = "[NUM]") -> NumberDistribution:
         """The distributions of the numbers that the texts ask for with a literal `[NUM]`, in reading order.
 
@@ -336,6 +338,7 @@ class NumberModel(PretrainedInterface):
             output = self(**batch, return_loss=False, word_logits=False)
         return in_context(self, output.numbers, output.number_index, asking, answer.numerals)
 
+    @in_turn
     def numbers_of(self, batch: Mapping[str, Any]) -> tuple[NumberDistribution, NumberTable]:
         """Predicts every number of a batch from the text before it, for evaluation: without gradients or dropout.
 
@@ -363,6 +366,7 @@ class NumberModel(PretrainedInterface):
         rows, numbers = output.number_index.unbind(1)
         return output.numbers, table[rows, numbers]
 
+    @in_turn
     def generate(
         self, prompts: Any = None, max_new_tokens: int | None = None, *, input_ids: Tensor | None = None, **options: Any
     ) -> Any:

@@ -101,6 +101,8 @@ class NumberTrainer(NumberEvaluation):
         callbacks: Sequence[Any] | None = None,
         **options: Any,
     ) -> None:
+        if options.get("model_init") is not None:
+            raise TypeError("NumberTrainer takes a model, not model_init: make a NumberTrainer for each trial")
         inner = base_of(model)  # PEFT may have wrapped the whole model
         self._numbers = inner if isinstance(inner, NumberModel) else None
         if data_collator is None and (processor := getattr(inner, "processor", None)) is not None:
