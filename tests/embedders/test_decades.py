@@ -51,6 +51,19 @@ def test_sums_of_one_exponent_share_a_threshold() -> None:
     assert steps[0, place].abs() > 0.2
 
 
+def test_circles_of_the_mantissa() -> None:
+    embedder = DecadesEmbedder.build(dim=80, map="pad", gain=1.5, mantissa_periods=[10, 2.5])
+    assert embedder.columns == 58 + 4
+    values = [0.0, 250.0, -0.25, math.nan]
+    circles = embedder.features(table(values))[:, 58:]
+    for row, mantissa in zip(circles.tolist(), (0.0, 2.5, -2.5), strict=False):
+        expected = [3 * wave(math.tau * mantissa / period) for period in (10, 2.5) for wave in (math.cos, math.sin)]
+        assert row == pytest.approx(expected)
+    assert not circles[3].any()
+    with pytest.raises(ConfigError, match=r"mantissa_periods must be positive, got \(10.0, 0.0\)"):
+        DecadesEmbedder.build(dim=80, mantissa_periods=[10, 0])
+
+
 def test_options() -> None:
     padded = DecadesEmbedder.build(dim=60, map="pad")
     numbers = table()

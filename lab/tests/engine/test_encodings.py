@@ -12,7 +12,8 @@ from numerate_lab.engine.encodings import encoding_names, encoding_of, with_head
 def test_every_registered_part_is_an_encoding() -> None:
     names = encoding_names()
     assert set(notations.names()) - {"marker", "addback", "prefix", "drop"} < set(names)
-    assert set(embedders.names()) - {"sum", "concat", "rescaled"} < set(names) and set(recipe_names()) < set(names)
+    assert set(embedders.names()) - {"sum", "concat", "rescaled", "deepened"} < set(names)
+    assert set(recipe_names()) < set(names)
     for name in names:
         encoding = encoding_of(name)
         assert encoding.name == name and not (encoding.has_head and encoding.causal)

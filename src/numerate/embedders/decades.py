@@ -1,7 +1,8 @@
-"""Mantissa and exponent of ten as plain coordinates, and triangle waves at every decimal place."""
+"""Mantissa and exponent of ten as plain coordinates, triangle waves at decimal places, circles of the mantissa."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -33,6 +34,8 @@ class DecadesConfig(Config):
         wave_high: Exponent of the highest decimal place with waves.
         gain: Size of mantissa and exponent. A large one makes thresholds of a network steep, as sums near powers of ten
             need, without large weights.
+        mantissa_periods: Periods of cosines and sines of the mantissa, of twice the size `gain`. With them a network
+            learns sharp thresholds of sums of mantissas, which it learns slowly from the plain coordinate.
         map: "linear", a learned matrix; "pad", the features padded with zeros, without weights.
     """
 
@@ -42,6 +45,7 @@ class DecadesConfig(Config):
     wave_low: int = -2
     wave_high: int = 6
     gain: float = 5.0
+    mantissa_periods: tuple[float, ...] = ()
     map: Literal["linear", "pad"] = "linear"
 
     def __post_init__(self) -> None:
@@ -49,6 +53,8 @@ class DecadesConfig(Config):
         ordered = -15 <= self.wave_low <= self.wave_high <= 15
         check_option(ordered, self, "wave_low to wave_high must lie in -15 to 15", "wave_low", "wave_high")
         check_positive(self, "gain")
+        positive = all(0 < period < math.inf for period in self.mantissa_periods)
+        check_option(positive, self, "mantissa_periods must be positive", "mantissa_periods")
 
 
 @embedders.register("decades")
@@ -76,13 +82,14 @@ class DecadesEmbedder(Embedder):
 
     def __init__(self, dim: int, config: DecadesConfig) -> None:
         super().__init__(dim, config)
-        self.columns = 4 + config.high - config.low + 1 + 4 * (config.wave_high - config.wave_low + 1)
+        waves = 4 * (config.wave_high - config.wave_low + 1) + 2 * len(config.mantissa_periods)
+        self.columns = 4 + config.high - config.low + 1 + waves
         check_dim(dim, self.columns if config.map == "pad" else 1)
         self.register_buffer("power_bits", power_bits(), persistent=False)
         self.project = nn.Linear(self.columns, dim) if config.map == "linear" else None
 
     def features(self, numbers: NumberTable) -> Tensor:
-        """float64 (N, columns): mantissa, exponent, one-hot exponent, a constant, NaN flag, waves place by place."""
+        """float64 (N, columns): mantissa, exponent, one-hot exponent, a constant, NaN flag, waves, circles."""
         config, (values, flags) = self.config, finite_values(numbers)
         mantissas, exponents = mantissas_and_exponents(numbers, self.power_bits)
         nan = flags[:, :1]
@@ -96,7 +103,9 @@ class DecadesEmbedder(Embedder):
             torch.full_like(nan, 2 * config.gain),
             config.gain * nan,
         ]
-        return torch.cat([*size, *self._waves(values)], dim=-1)
+        turns = [2 * math.pi * mantissas[:, None] / period for period in config.mantissa_periods]
+        circles = [2 * config.gain * wave * (1 - nan) for turn in turns for wave in (turn.cos(), turn.sin())]
+        return torch.cat([*size, *self._waves(values), *circles], dim=-1)
 
     def _waves(self, values: Tensor) -> list[Tensor]:
         """Triangle waves between -1 and 1, two phases of two periods for each place: (N, 1) each."""

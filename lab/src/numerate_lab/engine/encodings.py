@@ -39,7 +39,7 @@ _HEAD_VARIANTS: dict[str, dict[str, Any]] = {
     "heavy-sign": {"kind": "fourier-digits", "sign_weight": 1.0},
 }
 """Names behind the `+` that stand for a head with options. With `heavy-sign` the sign weighs as much as all digits."""
-_MADE_OF_OTHERS = ("sum", "concat", "rescaled")
+_MADE_OF_OTHERS = ("sum", "concat", "rescaled", "deepened")
 _DIGITS = ("fourier", "fourier-digits", "residues")
 _MOST_DIGITS = 15
 
