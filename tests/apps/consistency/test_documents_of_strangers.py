@@ -38,6 +38,8 @@ PRICE = "Guide price {} for the house. Last sold for £242,500 in 2013. With a d
         (PRICE, "£385,000", "£535,000", "percent"),
         ("Oven {}, gas 4), 60 minutes.", "180 °C (350 °F", "180 °C (530 °F", "conversion"),
         ("It falls for 4 s and lands with 40 m/s ({} km/h).", "144", "414", "conversion"),
+        ("Phosphorus fell from 9.0 to {} mg/L, tenfold.", "0.9", "1.9", "percent"),
+        ("Drag rose from 0.12 mN to 1.20 mN, {}.", "tenfold", "fivefold", "percent"),
         ("A queue takes 49,152 bytes ({} KiB).", "48", "84", "conversion"),
         ("It took 8 days, 18 hours and 30 minutes ({} hours).", "210.5", "201.5", "conversion"),
         ("He ran it in 3 hours, 20 minutes and 15 seconds ({} seconds).", "12,015", "12,105", "conversion"),
@@ -129,3 +131,22 @@ def test_a_relation_by_the_likeness_of_two_columns_is_none() -> None:
     assert found_in(rows) == []
     rows[5][2] = "185.75"
     assert [(each.cell, each.meant) for each in found_in(rows)] == [((4, 2), "158.75")]
+
+
+def readings(new: int) -> list[list[str]]:
+    rows, reading = [["Date", "Reading", "Used", "Note"]], 812.4
+    for month, used in enumerate([8.1, 7.7, 12.4, 9.9, 10.2, 6.6, 13.1, 8.8, 6.3, 9.4, 7.2, 11.9]):
+        reading = round(reading + used, 1) if month != new else 0.0
+        rows.append([f"m{month}", f"{reading:.1f}", str(used), "new meter" if month == new else ""])
+    return rows
+
+
+def test_a_new_meter_begins_again() -> None:
+    assert found_in(readings(7)) == []
+    rows = readings(-1)
+    real, rows[5][1] = rows[5][1], "680.7"  # falls, but nothing goes on from there
+    assert [(each.cell, each.meant) for each in found_in(rows)] == [((4, 1), real)]
+
+
+def test_a_sum_of_durations_is_no_conversion() -> None:
+    assert found("1 h 45 min + 50 min = 2 h 35 min, and 50 min = 0 h 50 min.") == []

@@ -302,10 +302,11 @@ def _around(sentence: Sentence, pair: re.Match[str], only_after: bool = False) -
                     groups["hedge"] or "",
                 )
             else:
-                times = _FACTORS[groups["factor"]]
-                yield Change(
-                    a, b, None, 1 if times > 1 else -1, False, times, groups["factor"] + "ed", groups["hedge"] or ""
-                )
+                word, times = groups["factor"], _FACTORS[groups["factor"]]
+                if word.endswith("fold") and b.value < a.value:
+                    times = 1 / times  # `fell from 9.0 to 0.9, tenfold`
+                word += "" if word.endswith("fold") else "ed"
+                yield Change(a, b, None, 1 if times > 1 else -1, False, times, word, groups["hedge"] or "")
 
 
 def _change(sentence: Sentence, match: re.Match[str], a: Quantity, b: Quantity) -> Change:

@@ -129,6 +129,8 @@ class Relations(Rule):
             for row in np.flatnonzero(wrong):
                 if any(_has_other_unit(document, int(row), each) for each in (relation.target, *relation.sources)):
                     continue
+                if relation.kind == "running" and _is_reset(table, relation, int(row), wrong):
+                    continue
                 if relation.only_slips and not _has_slip(table, relation, int(row), float(expected[row])):
                     continue
                 columns = frozenset((relation.target, *relation.sources))
@@ -220,6 +222,15 @@ def _has_slip(table: NumberTable, relation: Relation, row: int, expected: float)
     """Whether a row breaks the ratio of two columns by a slip in one of them."""
     actual, source = table.values[row, relation.target], table.values[row, relation.sources[0]]
     return is_slip(actual, expected) or is_slip(source, source * actual / expected)
+
+
+def _is_reset(table: NumberTable, relation: Relation, row: int, wrong: np.ndarray) -> bool:
+    """Whether a count begins again at a row, as that of a new meter: it falls, and goes on from there."""
+    target, source = table.values[:, relation.target], table.values[:, relation.sources[0]]
+    if len(relation.sources) > 1 or not 0 < row < len(target) - 1 or (source[np.isfinite(source)] < 0).any():
+        return False
+    goes_on = abs(target[row + 1] - target[row] - source[row + 1]) <= table.steps[row, relation.target]
+    return bool(target[row] < target[row - 1] and goes_on and not wrong[row + 1])
 
 
 def _has_other_unit(document: Document, row: int, column: int) -> bool:

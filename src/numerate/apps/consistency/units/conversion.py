@@ -63,6 +63,7 @@ _LINK = regex(
     r"|namely|i\.e\.|which [a-z]+s|other words)|that['’]s"
 )
 _OPEN_LIST = regex(rf"{one(ANY)}[ -]?(?:–|—|-|to|by|x|×|and|or|,)[ -]?$")
+_OPERATOR = regex(r"[+−×*·÷] ?$| [-–/x] $")
 _DIFFERENT_UNITS = {"rpm", "hp", "bbl", "nmi", "kn", "atm", "au", "ly"}
 _BRACKET_FIGURE = regex(r" \(\$?\d|\d \([a-z]", re.IGNORECASE)
 _FIGURES = regex(
@@ -133,6 +134,8 @@ class Conversion(Rule):
                 # `one to three miles (1.6 to 4.8 km)`: a number before the list has no unit of its own.
                 if len(left) != len(right) or _OPEN_LIST.search(skeleton, 0, match.start()):
                     continue
+                if not is_bracket and _OPERATOR.search(skeleton, 0, match.start()):
+                    continue  # `1 h 45 min + 50 min = 2 h 35 min`
                 for one_, other in zip(left, right, strict=True):
                     found = _compare(one_, other, _EQUAL.search(match[0]) is not None)
                     if found is not None:
