@@ -205,6 +205,19 @@ def test_a_resumed_run_ends_the_same(tmp_path: Path, step: int, whole: NumberTra
     interrupt(tmp_path, step, whole)
 
 
+def test_a_finished_run_is_resumed_without_a_step(tmp_path: Path) -> None:
+    """The stock Trainer takes one more, at each start of a job that is started again and again."""
+    options = OPTIONS | {"max_steps": 3, "lr_scheduler_type": "constant"}
+    whole = trainer_of(tmp_path, **options)
+    whole.train()
+    again = trainer_of(tmp_path, **options)
+    again.train(resume_from_checkpoint=True)
+    assert again.state.global_step == 3 and newest_whole(tmp_path) == tmp_path / "checkpoint-3"
+    ends = (trainer.model.state_dict() for trainer in (whole, again))  # type: ignore[union-attr]
+    pairs = zip(*(end.values() for end in ends), strict=True)
+    assert all(torch.equal(one, other) for one, other in pairs if isinstance(one, torch.Tensor))
+
+
 def test_a_teacher_is_kept_in_checkpoints(tmp_path: Path) -> None:
     def trainer(folder: Path, *callbacks: Any) -> NumberTrainer:
         torch.manual_seed(0)

@@ -194,6 +194,13 @@ class NumberTrainer(NumberEvaluation):
             vars(self.model).pop("_is_accelerate_prepared", None)
         return output._replace(training_loss=output.metrics["train_loss"])
 
+    def _run_epoch(self, *positional: Any, **options: Any) -> None:
+        """An epoch of the stock Trainer, which would take one step more when a finished training is resumed."""
+        if self.state.global_step >= self.state.max_steps:
+            self.control.should_training_stop = True
+            return
+        super()._run_epoch(*positional, **options)
+
     def _new_graphs(self) -> StepGraphs | None:
         """The graphs of a training; None if there shall be none, or steps cannot be recorded."""
         if not self.cuda_graphs:
