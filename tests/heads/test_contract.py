@@ -131,7 +131,7 @@ def test_rows(head: Head, distribution: NumberDistribution) -> None:
         assert len(some) == len(rows)
         torch.testing.assert_close(some.cdf(values[rows]), distribution.cdf(values)[rows])
         torch.testing.assert_close(some.log_prob(table(values[rows])), distribution.log_prob(table(values))[rows])
-    with pytest.raises(IndexError):
+    with pytest.raises(IndexError, match=f"there are {ROWS} rows, got index {ROWS}"):
         distribution[ROWS]
     numbers, hidden = table(FINITE), states(len(FINITE))
     together = head(hidden).log_prob(numbers)

@@ -31,7 +31,10 @@ def row_index(index: Any, rows: int) -> slice | Tensor:
     if hasattr(index, "__len__") and not isinstance(index, Tensor) and getattr(index, "ndim", 1) > 0:
         chosen = torch.as_tensor(index)
         return chosen if len(chosen) else chosen.to(torch.int64)
-    first = range(rows)[operator.index(index)]
+    place = operator.index(index)
+    if not -rows <= place < rows:
+        raise IndexError(f"there are {rows} rows, got index {place}")
+    first = place % rows
     return slice(first, first + 1)
 
 
