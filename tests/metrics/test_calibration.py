@@ -64,6 +64,8 @@ def test_crps_of_a_normal_distribution() -> None:
         found = metrics.crps(rows[row], gold[row : row + 1]).value
         assert found == pytest.approx(float(expected[row]), rel=1e-9)
     assert metrics.crps(rows, gold).value == pytest.approx(float(expected.mean()), rel=1e-9)
+    with pytest.raises(metrics.MetricError, match=r"give distributions of a head, got \[1.0\]; for samples, crps_of_s"):
+        metrics.crps([1.0], [2.0])  # type: ignore[arg-type]
 
 
 def test_crps_of_a_quantile_function_without_cdf() -> None:

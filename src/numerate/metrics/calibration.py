@@ -275,6 +275,8 @@ def _before(values: Tensor) -> Tensor:
 
 
 def _gold_values(distribution: NumberDistribution, gold: Numbers) -> Tensor:
+    if not hasattr(distribution, "quantile"):
+        raise MetricError(f"give distributions of a head, got {distribution!r:.60}; for samples, crps_of_samples")
     truth = as_floats(gold, "gold values").to(distribution.device)
     if len(distribution) != len(truth):
         raise MetricError(f"there must be one gold value per row, got {len(truth)} for {len(distribution)} rows")
