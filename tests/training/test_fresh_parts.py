@@ -106,7 +106,22 @@ def test_groups_for_an_optimizer_of_ones_own(tmp_path: Path) -> None:
     assert sum(len(weights) for _, weights in found) == len(list(model.parameters())) - 1
 
 
+def test_groups_of_a_model_inside_another() -> None:
+    """PEFT, DDP and others put words before the names of weights."""
+    from peft import LoraConfig, get_peft_model
+
+    model = numerate.attach(new_backbone("bert"), tokenizer_of("bert"), fit=TEXTS)
+    for whole in (get_peft_model(model, LoraConfig(target_modules=["query"])), torch.nn.Sequential(model)):
+        new, rest = parameter_groups(whole, 1e-4)[::-1]
+        inner = {id(weight) for weight in model.backbone.parameters() if weight.requires_grad}
+        assert {id(weight) for weight in rest["params"]} == inner and rest["lr"] == 1e-4
+        assert inner.isdisjoint(map(id, new["params"])) and new["params"] and new["lr"] == 1e-3
+
+
 def test_a_wrong_rate_is_refused(tmp_path: Path) -> None:
+    for rate in ("fast", None, -1.0):
+        with pytest.raises(ConfigError, match=f"the learning rate must be a number from 0, got {rate!r}"):
+            parameter_groups(torch.nn.Linear(1, 1), rate)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="number_learning_rate must be a rate, 'same' or None, got 'fast'"):
         trainer_of(tmp_path, more={"number_learning_rate": "fast"})
 

@@ -45,7 +45,7 @@ def parameter_groups(model: nn.Module, rate: float, wanted: float | str | None =
     They are for the stock Trainer (`optimizers=`) and for loops of your own; `NumberTrainer` makes its own.
 
     Args:
-        model: The model; frozen weights are left out.
+        model: The model, also inside of `get_peft_model`, of DDP or of another module; frozen weights are left out.
         rate: The backbone's learning rate.
         wanted: As in `number_rate`.
 
@@ -55,10 +55,14 @@ def parameter_groups(model: nn.Module, rate: float, wanted: float | str | None =
         >>> [(group["lr"], len(group["params"])) for group in parameter_groups(model, 5e-5)]
         [(5e-05, 2), (0.0005, 2)]
     """
+    if not isinstance(rate, int | float) or not rate >= 0:
+        raise ConfigError(f"the learning rate must be a number from 0, got {rate!r}")
     groups: list[dict[str, Any]] = [{"params": [], "lr": rate}, {"params": [], "lr": number_rate(rate, wanted)}]
+    places = (name for name, _ in model.named_modules() if name.rpartition(".")[2] == "backbone")
+    backbone = min(places, key=len, default="backbone") + "."
     for name, weight in model.named_parameters():
         if weight.requires_grad:
-            groups[not name.startswith("backbone.")]["params"].append(weight)
+            groups[not name.startswith(backbone)]["params"].append(weight)
     return [group for group in groups if group["params"]]
 
 
