@@ -35,6 +35,7 @@ from numerate_lab.engine.packed import pack, read_packed, unpack
 from numerate_lab.engine.page import write_comparison
 from numerate_lab.engine.paper_tables import Options, Paper, merged, reproduce
 from numerate_lab.engine.task import Answers, Column, Columns, Figures, Task, TrialConfig, Workspace
+from numerate_lab.engine.trial import read_columns
 from numerate_lab.registry import tables, tasks
 
 RATES = (1e-3, 1e-2)
@@ -268,7 +269,14 @@ def test_a_packed_table_is_the_folder(tmp_path: Path) -> None:
         "encoding", "rate", "seed", "amount",
     }  # fmt: skip
     assert recompute(grid, file) == recompute(grid, tmp_path / "out")
+    stored = np.load(file.with_suffix(".npz"))
+    assert len(stored.files) + len(whole["predictions"]["same"]) == 8, "two columns of each of four trainings"
+    assert len([name for name in stored.files if name.endswith("_gold")]) == 1, "trials share the true values"
     unpack(file, tmp_path / "again")
+    for one in (tmp_path / "out").rglob("*.npz"):
+        again = tmp_path / "again" / one.relative_to(tmp_path / "out")
+        before, after = read_columns({"": one}), read_columns({"": again})
+        assert before.keys() == after.keys() and all(np.array_equal(before[key], after[key]) for key in before)
     Guess.trained.clear()
     run_grids([grid], tmp_path / "again", log=quiet)
     assert not Guess.trained
