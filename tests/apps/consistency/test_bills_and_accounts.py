@@ -146,3 +146,29 @@ def test_a_product_with_a_rounded_factor_is_a_quotient() -> None:
     assert found(rows) == []
     real, rows[9][3] = rows[9][3], "12.5"
     assert found(rows) == [("12.5", real)]
+
+
+def test_a_profit_goes_on_from_the_one_above() -> None:
+    rows = [["", "2021", "2022", "2023"], ["Revenue", "1840", "2015", "2210"],
+            ["Cost of sales", "-1104", "-1189", "-1326"], ["Gross profit", "736", "826", "884"],
+            ["Salaries", "-310", "-342", "-365"], ["Rent", "-96", "-96", "-102"],
+            ["Operating profit", "330", "388", "417"], ["Interest", "-18", "-22", "-31"],
+            ["Profit before tax", "312", "366", "386"]]  # fmt: skip
+    assert found(rows) == []
+    for row, column, wrong in ((4, 3, "-356"), (6, 2, "838"), (3, 1, "763"), (8, 1, "321")):
+        assert found(rows, row, column, wrong) == [(wrong, rows[row][column])]
+
+
+def test_a_total_keeps_the_sign_of_its_parts() -> None:
+    rows = [["Item", "Qty", "Amount"], ["Milk", "2", "2.38"], ["Bread", "1", "3.40"], ["Wine", "1", "8.24"],
+            ["Subtotal", "", "14.02"], ["Coupon", "", "-1.50"], ["Rounding", "", "0.03"],
+            ["Total", "", "12.55"]]  # fmt: skip
+    assert found(rows) == []
+    assert found(rows, 5, 2, "-15.00") == [("-15.00", "-1.50")]  # and not a total of -14.97
+
+
+def test_the_counts_of_groups_add_up() -> None:
+    rows = [["Group", "n", "M", "SD"], ["Young", "104", "398", "51"], ["Old", "103", "461", "62"],
+            ["All", "207", "429", "65"]]  # fmt: skip
+    assert found(rows) == []
+    assert found(rows, 2, 1, "130") == [("130", "103")]

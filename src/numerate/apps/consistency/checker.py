@@ -136,7 +136,9 @@ class ConsistencyChecker:
             self._with_tables.add(document.source)
         found = _of_numbers(document, self._with("table"))
         fresh = [rules.create(name) for name in self.rules] if found else []
-        yield from with_shared_cells(document, table, found, lambda changed: _of_numbers(changed, fresh))
+        found = with_shared_cells(document, table, found, lambda changed: _of_numbers(changed, fresh))
+        told = {(each.cell, each.meant) for each in found if each.rule != "summary"}  # what another rule says, too
+        yield from (each for each in found if each.rule != "summary" or (each.cell, each.meant) not in told)
         for row, cells in enumerate(document.rows):
             for index, cell in enumerate(cells):
                 for found in self._of_cell(cell) if _may_have_findings(cell) else ():
@@ -170,7 +172,7 @@ def _may_have_findings(cell: str) -> bool:
     """Whether a cell is a sentence with a number, or a short one with two quantities."""
     if len(cell) < _SHORT:
         return cell.endswith(")") and _PAIR.search(cell) is not None
-    return _DIGIT.search(cell) is not None and _WORDY.search(cell) is not None
+    return _DIGIT.search(cell) is not None and (_WORDY.search(cell) is not None or " = " in cell)
 
 
 def sentences_of(document: Document) -> Iterator[Sentence]:

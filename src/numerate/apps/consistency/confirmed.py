@@ -14,9 +14,9 @@ import numpy as np
 from numerate.apps.consistency.base import rules
 from numerate.apps.consistency.checker import ConsistencyChecker
 from numerate.apps.consistency.tables.bill_tails import closing_cells
+from numerate.apps.consistency.tables.block_sums import holding_blocks
 from numerate.apps.consistency.tables.column_totals import holding_totals
 from numerate.apps.consistency.tables.relations import find_relations, holding_rows
-from numerate.apps.consistency.tables.table_blocks import holding_blocks
 from numerate.apps.documents import Document
 from numerate.numerals.slips import SlipReading
 from numerate.numerals.unit_factors import converted

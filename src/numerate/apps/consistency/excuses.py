@@ -16,6 +16,7 @@ from numerate.apps.consistency.other_things import (
     falling_on_purpose,
     of_another_event,
     of_another_person,
+    of_another_side,
     of_another_thing,
     of_another_whole,
     of_larger_group,
@@ -146,8 +147,8 @@ def is_excused(finding: Finding, text: str, paragraphs: Sequence[Paragraph]) -> 
     claim = _claim(finding, paragraphs)
     if claim is None:
         return False
-    if finding.evidence.get("kind") == "equation" and is_quiz(finding, text):
-        return True
+    if finding.evidence.get("kind") == "equation":
+        return is_quiz(finding, text)  # nothing else has to be told
     if is_given(finding, text, claim.paragraph, claim.z):
         return True
     if finding.rule in ("sum", "product", "difference", "average") and _right_is_told(claim):
@@ -363,7 +364,7 @@ def _is_sum(claim: Claim) -> bool:
 _EXCUSES = {
     "repeated": (_is_another, _is_sum, of_another_person), "average": (_mean_without, at_another_time, of_larger_group),
     "range": (_outside_range, at_another_time, falling_on_purpose),
-    "sum": (_gap_left_out, _bound, _base_of_shares, _at_once, of_other_one),
+    "sum": (_gap_left_out, _bound, _base_of_shares, _at_once, of_other_one, of_another_side),
     "product": (_other_factors, _special_price),
     "difference": (_swing, _bound, _part_of_sum, of_another_thing, of_another_event),
     "percent": (_swing, _part_of_sum, at_another_time, of_another_thing),

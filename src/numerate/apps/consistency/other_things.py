@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from numerate.apps.consistency.sentences.paragraphs import Paragraph
 
 __all__ = [
-    "at_another_time", "falling_on_purpose", "of_another_event", "of_another_person", "of_another_thing",
-    "of_another_whole", "of_larger_group", "of_other_one",
+    "at_another_time", "falling_on_purpose", "of_another_event", "of_another_person", "of_another_side",
+    "of_another_thing", "of_another_whole", "of_larger_group", "of_other_one",
 ]  # fmt: skip
 
 _PERIOD = r"(?:year|month|week|season|quarter|decade|term|semester)"
@@ -60,6 +60,7 @@ _MORE_TIME = regex(r" (?:more|longer|extra)\b")
 _SECOND_SUBJECT = regex(
     r"(?:\band|\bwhile|\bbut|;) (?:the|his|her|its|their) (?:second|third|next|last) [a-z]+ (?:was|were|is|are|had)\b"
 )
+_SIDE = regex(r"[ -](long|deep|wide|broad|high|tall|thick|in (?:length|width|depth|height|diameter))\b")
 _HAD = regex(r"\b(?:he|she|they|who|it) had (?!been )(?:[a-z]+ )?[a-z]+(?:ed|en|ld|ght|ent|ept|ung|un) [^.;,]*$")
 _HAD_NOT_BEEN = regex(r"\b(?:he|she|they|who|it) had (?!been )")
 _RELATIVE_BEHIND = regex(
@@ -158,6 +159,12 @@ def of_another_person(claim: Claim) -> bool:
 def falling_on_purpose(claim: Claim) -> bool:
     """`Rounds of 12 to 8 minutes, getting shorter each time`: such a range goes down."""
     return claim.finding.message.startswith("The range begins") and _FALLING.search(claim.paragraph.lower) is not None
+
+
+def of_another_side(claim: Claim) -> bool:
+    """`6,830 m long and 284 m deep; 4,100 m of it were mapped`: a depth is no part of a length."""
+    sides = [_SIDE.match(claim.paragraph.tail(each)) for each in (claim.z, *claim.others)]
+    return len({side[1] if side is not None else "" for side in sides} - {"long", "in length"}) > 1
 
 
 def of_another_whole(claim: Claim, paragraphs: Sequence[Paragraph]) -> bool:

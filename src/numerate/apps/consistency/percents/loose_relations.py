@@ -60,6 +60,7 @@ _LARGER_WHOLE = regex(r" of (?:the |all )?(?:national|world|global|country|state
 """A whole that the sentence does not count: `3,300 pairs, or 41 % of the national total`."""
 
 
+_JOINED = regex(r" ?[-–/] ?")
 _HELD = regex(r"(?: [a-z'’-]+){0,3} ?[(\[]")
 _AND_THEN = regex(r"\band (?:his|her|their|its|the|one|another) [a-z]")
 
@@ -133,7 +134,8 @@ def loose_percent(sentence: Sentence) -> Iterator[Finding]:
     changed = is_signed or _CHANGED.search(sentence.skeleton) is not None or is_change(sentence, p)
     named = ("up", "down") if changed or "share" not in readings else ("share",)
     of = dict.fromkeys(named, f"{low.text} of {high.text} are")
-    if not changed and high.end <= p.start and _HELD.fullmatch(sentence.between(high, p)):
+    is_pair = _JOINED.fullmatch(sentence.between(low, high)) is not None  # `28-71 (39.4 %)`
+    if not changed and not is_pair and high.end <= p.start and _HELD.fullmatch(sentence.between(high, p)):
         # `66 boxes (55 %) were used, 54 were empty`: the share of the larger one can only be that of both.
         named, of = ("other",), {"other": f"{high.text} of {plain(low.value + high.value)} are"}
     name = min(named, key=lambda each: abs(math.log(max(readings[each], 1e-9) / abs(p.value))))

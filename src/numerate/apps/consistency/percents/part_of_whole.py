@@ -125,6 +125,7 @@ _OPEN = regex(
     r"|average of|aged|including|level|were|was|had|with|whose|when|who|which|while|but|first|last|ranked"
     r"|no\.|chapters?|episodes?|pages?|number|rose|fell|increase\w*|decrease\w*|up|down|growth)\b"
 )
+MOST_VALUES = 12
 _CUES = (" of ", "/", " in ", "of ", "among ", " on ", " from ")
 
 
@@ -196,8 +197,8 @@ def _share(sentence: Sentence, a: Quantity, b: Quantity, p: Quantity, is_off: bo
 def _fits_another(sentence: Sentence, a: Quantity, b: Quantity, p: Quantity) -> bool:
     """Whether the share fits two other values of the sentence, so that the pair was chosen wrongly."""
     values = [each for each in sentence.quantities if each.group not in ("percent", "year", "date", "clock")]
-    if len(values) > 12:
-        return True
+    if len(values) > MOST_VALUES:  # the numbers of a long list are compared with those near them
+        values = sorted(sorted(values, key=lambda each: abs(each.start - p.start))[:MOST_VALUES], key=lambda q: q.start)
     for one_ in values:
         for other in values:
             if one_ is other or other.value <= 0 or (one_ is a and other is b) or not one_.comparable(other):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
 from numerate.apps.consistency.sentences.patterns import regex
-from numerate.apps.consistency.sentences.slots import MONEY, PERCENT, PLAIN, UNIT, one, slot
+from numerate.apps.consistency.sentences.slots import COUNT, MONEY, PERCENT, PLAIN, UNIT, one, slot
 from numerate.apps.consistency.slips import is_slip, is_typo
 from numerate.numerals.unit_factors import converted
 
@@ -26,10 +26,11 @@ if TYPE_CHECKING:
 
 __all__ = ["wrong_equations"]
 
-_TERM = rf"{one(PLAIN + UNIT + MONEY + PERCENT)}(?: (?!x |at )[a-z'’][a-z'’.-]*){{0,3}}?"
+_KINDS = COUNT + UNIT + MONEY + PERCENT
+_TERM = rf"{one(_KINDS)}(?: (?!x |at )[a-z'’][a-z'’.-]*){{0,3}}?"
 _SIGN = r" ?[+×*·÷] ?| [-−–/x] | at | @ "
 _EQUATION = regex(rf"(?P<terms>{_TERM}(?:(?:{_SIGN}){_TERM})+) ?= ?{slot('z', PLAIN + UNIT + MONEY + PERCENT)}")
-_PIECE = regex(rf"(?P<term>{one(PLAIN + UNIT + MONEY + PERCENT)})|(?P<sign>{_SIGN})")
+_PIECE = regex(rf"(?P<term>{one(_KINDS)})|(?P<sign>{_SIGN})")
 _GOES_ON_BEFORE = regex(
     r"(?:[-+−–×*·/÷^(√<>≤≥]|[\ue100-\uf8ff][a-z ]*=|[\w.,]\)|\b(?:x|log|ln|lg|exp|sin|cos|tan|sqrt|mod|times|plus|minus"
     r"|(?:half|thirds?|quarters?|[\ue100-\uf8ff]) of|treble|triple|double|to the))\s*$|[^\s(\[\"'“‘;,:–—-]$"
@@ -143,9 +144,9 @@ def _is_near(terms: Sequence[Quantity], z: Quantity, real: float) -> bool:
     """Whether the result is one that a writer may have meant: 2 + 2 = 5 is a saying."""
     if len(terms) == 2 and all(each.value < 10 and each.unit is None for each in terms) and real < 10:
         return False
-    if real <= 0 or z.value <= 0:
+    if real * z.value <= 0:
         return False
     if 0.5 < z.value / real < 2:
         return True
     is_alike = z.unit is None or any(each.unit == z.unit for each in terms)
-    return is_alike and (is_slip(z.value, real) or is_typo(z, real))  # and not `60000 x 784 = 47040 K`
+    return is_alike and (is_slip(abs(z.value), abs(real)) or is_typo(z, real))  # and not `60000 x 784 = 47040 K`

@@ -44,6 +44,8 @@ _PEOPLE = regex(
 )
 _WHOLE = ("section", "block", "all")
 """What a total is the sum of that nothing else tells of."""
+_COUNTS = regex(r"n|count|number|anzahl|nombre", re.IGNORECASE)
+"""Columns whose numbers add up, whatever else the table has of its groups."""
 _NAMED_TOTAL = regex(r"(?:grand )?totals?|sum|summe|gesamt(?:summe)?|insgesamt|suma|totale", re.IGNORECASE)
 _REST = regex(r"others?|rest|remaining|don'?t know|undecided|none|misc\w*", re.IGNORECASE)
 
@@ -191,7 +193,9 @@ def _expected(
             continue
         if _is_rate(table, row, column, whole):
             continue
-        is_near = 0.6 < abs(total / whole) < 1.7
+        # A total may lose the sign that all of its parts have.
+        parts = table.values[parts_of(table, row, column, totals).get(name.removesuffix("-sizes"), []), column]
+        is_near = 0.6 < abs(total / whole) < 1.7 and (total / whole > 0 or (parts > 0).all() or (parts < 0).all())
         if name in beside and is_near:
             return whole, 0.95
         above = [other for other in totals if other != row and np.isfinite(table.values[other, column])]
@@ -227,11 +231,13 @@ def _slipped_part(
     for name in parts:
         whole, slack, _ = sums[name]
         is_sum = name in beside or (best is not None and whole == best[0])
-        if not is_sum and (best is not None or not _is_total(table.labels[row]) or name not in _WHOLE):
+        is_counted = name in _WHOLE and _COUNTS.fullmatch(table.header[column].strip(" $")) is not None
+        if not (is_sum or is_counted) and (best is not None or not _is_total(table.labels[row]) or name not in _WHOLE):
             continue
         some = [part for part in parts[name] if part not in table.taken_rows]
         if _is_rate(table, row, column, whole):
             continue
+        is_sum |= is_counted
         is_sum |= name == "all" and len(parts[name]) == row and _is_list(table, row, totals)
         found = slipped_part(table.values[:, column], table.steps[:, column], some, total - whole, slack, is_sum=is_sum)
         if found is None and (flipped := flipped_part(table, some, column, total - whole)) is not None:

@@ -46,6 +46,8 @@ FIRST, NEAR = 14, 8
 """The first so many are compared with each other, and each later one with its neighbours: the number of relations grows
 with the cube. Sums may have more columns."""
 TRIALS = 256
+BEGIN = 0.1
+"""Share of the last reading that a count may begin again with."""
 LEAST_TELLING = 6
 """Rows without a zero of which it is told how often a relation holds by chance."""
 GLANCE = 50
@@ -230,7 +232,7 @@ def _is_reset(table: NumberTable, relation: Relation, row: int, wrong: np.ndarra
     if len(relation.sources) > 1 or not 0 < row < len(target) - 1 or (source[np.isfinite(source)] < 0).any():
         return False
     goes_on = abs(target[row + 1] - target[row] - source[row + 1]) <= table.steps[row, relation.target]
-    return bool(target[row] < target[row - 1] and goes_on and not wrong[row + 1])
+    return bool(target[row] <= BEGIN * target[row - 1] and goes_on and not wrong[row + 1])
 
 
 def _has_other_unit(document: Document, row: int, column: int) -> bool:

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from numerate.apps.consistency.base import Rule, finding_in_cell, rules
+from numerate.apps.consistency.base import Rule, rules
 from numerate.apps.consistency.sentences.patterns import regex
-from numerate.apps.consistency.tables.cell_style import like_cell
+from numerate.apps.consistency.tables.block_sums import block_sums, differences_of_totals, summary_finding
 from numerate.apps.consistency.tables.column_totals import near_slip
-from numerate.apps.consistency.tables.slipped_parts import flipped_part, slipped_part
-from numerate.apps.consistency.tables.total_parts import fits_of, sums_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -21,17 +19,9 @@ if TYPE_CHECKING:
     from numerate.apps.documents import Document
     from numerate.apps.findings import Finding
 
-__all__ = ["TableSummaries", "holding_blocks"]
+__all__ = ["TableSummaries"]
 
 MOST_ROWS = 400
-_BLOCK = regex(
-    r"(?:q|h|quarter|half|half-year|semester|term|season|year|fy|week|group|section|part|zone|team"
-    r"|block)[ .-]?(?:\d{1,4}|i{1,3}|iv|one|two)?(?: .{0,20})?"
-    r"|.{0,30}\b(?:together|combined|net|balance|altogether|aggregate|all .{1,20}|both .{1,20})"
-    r"|(?:.{0,24}\b)?(?:profit|loss|income|surplus|deficit|result|earnings|ebitd?a?|ebt|gewinn|verlust|ergebnis|saldo"
-    r"|résultat|excess)\b.{0,50}",
-    re.IGNORECASE,
-)
 _MEANS: list[tuple[str, str, Callable[[np.ndarray], float]]] = [
     (
         r"(?:the )?(?:arithmetic )?(?:means?|averages?|avg\.?|ø)(?: .{0,20})?"
@@ -80,8 +70,8 @@ class TableSummaries(Rule):
             return
         summaries = [row for row, label in enumerate(table.labels) if _is_summary(label)]
         yield from _statistics(document, table, summaries)
-        yield from _blocks(document, table)
-        yield from _differences(document, table)
+        yield from block_sums(document, table)
+        yield from differences_of_totals(document, table)
         yield from _balances(document, table)
         yield from _extremes(document, table)
 
@@ -121,7 +111,7 @@ def _statistics(document: Document, table: NumberTable, summaries: list[int]) ->
             # `the mean` may be a method among others: then it lies outside of them in other columns.
             if len(broken) == 1 and (fits or (is_slip and not outside - {column})):
                 message = f"The {name} of {table.header[column]!r} is {{}}, not {{}}."
-                yield _finding(document, row, column, real, message, name)
+                yield summary_finding(document, row, column, real, message, name)
 
 
 def _is_weighted(table: NumberTable, rows: list[int], row: int, column: int) -> bool:
@@ -134,107 +124,6 @@ def _is_weighted(table: NumberTable, rows: list[int], row: int, column: int) -> 
         if sizes.sum() and np.isfinite(parts).all() and abs(parts @ sizes / sizes.sum() - said) <= 1.01 * step:
             return True
     return False
-
-
-def _blocks(document: Document, table: NumberTable) -> Iterator[Finding]:
-    """Rows such as `Q2` that add up the rows since the last such row in one column and not in another."""
-    named = [row for row, label in enumerate(table.labels) if len(label) < 50 and _BLOCK.fullmatch(label)]
-    if not named or len(named) > 0.5 * len(table.labels) or set(named) & set(table.total_rows):
-        return
-    for index, row in enumerate(named):
-        begin = named[index - 1] + 1 if index else 0
-        if row - begin < 2:
-            continue
-        columns = [
-            column
-            for column in table.numeric
-            if np.isfinite(table.values[begin : row + 1, column]).all()
-            and not (table.is_percent(column) or table.is_year(column) or table.is_clock(column))
-        ]
-        sums = {column: float(table.values[begin:row, column].sum()) for column in columns}
-        right = [column for column in columns if _is_near(table, row, column, sums[column], begin) and sums[column]]
-        wrong = [column for column in columns if column not in right]
-        others = _right_blocks(table, named, row)
-        for column in wrong if len(wrong) == 1 and (right or wrong[0] in others) else ():
-            part = _wrong_part(table, range(begin, row), row, column, sums[column])
-            if part is not None:
-                message = f"With {{}} instead of {{}}, the rows above add up to {document.rows[row][column].strip()}."
-                yield _finding(document, part[0], column, part[1], message, "block")
-            elif 0.5 < table.values[row, column] / (sums[column] or 1) < 2:
-                message = f"The rows of {table.header[column]!r} above add up to {{}}, not {{}}."
-                yield _finding(document, row, column, sums[column], message, "block")
-
-
-def holding_blocks(table: NumberTable) -> Iterator[tuple[int, int]]:
-    """The cells of rows such as profits and quarters that are the sum of the rows above or the difference of totals.
-
-    The rows above are among them.
-    """
-    named = [row for row, label in enumerate(table.labels) if len(label) < 60 and _BLOCK.fullmatch(label)]
-    if not named or len(named) > 0.5 * len(table.labels):
-        return
-    for index, row in enumerate(named):
-        totals = [each for each in table.total_rows if each < row][-2:]
-        begin = named[index - 1] + 1 if index else 0
-        for column in table.numeric:
-            said, part = table.values[row, column], table.values[begin:row, column]
-            if len(part) > 1 and np.isfinite(part).all() and _is_near(table, row, column, float(part.sum()), begin):
-                yield from ((each, column) for each in range(begin, row + 1))
-            elif len(totals) > 1 and table.values[totals[0], column] - table.values[totals[1], column] == said:
-                yield row, column
-
-
-def _wrong_part(
-    table: NumberTable, rows: range, row: int, column: int, whole: float
-) -> tuple[int, float] | None:  # fmt: skip
-    """The part with which a sum of rows fails, and what was meant, if a slip explains it and none the sum."""
-    gap = float(table.values[row, column]) - whole
-    if (part := flipped_part(table, rows, column, gap)) is not None:
-        return part, -float(table.values[part, column])
-    if near_slip(float(table.values[row, column]), whole):
-        return None
-    return slipped_part(table.values[:, column], table.steps[:, column], rows, gap, 0.0, is_sum=True)
-
-
-def _differences(document: Document, table: NumberTable) -> Iterator[Finding]:
-    """`Excess of revenues over expenditures` below two totals, whose difference it is in the other columns."""
-    for row, label in enumerate(table.labels):
-        above = [each for each in table.total_rows if each < row][-2:]
-        if len(above) < 2 or row in table.total_rows or not _BLOCK.fullmatch(label[:60]):
-            continue
-        columns = [each for each in table.numeric if np.isfinite(table.values[[row, *above], each]).all()]
-        columns = [each for each in columns if not (table.is_percent(each) or table.is_year(each))]
-        columns = [each for each in columns if all(_is_right(table, total, each) for total in above)]
-        gaps = {each: float(table.values[above[0], each] - table.values[above[1], each]) for each in columns}
-        wrong = [each for each in columns if abs(gaps[each] - table.values[row, each]) > 2 * table.steps[row, each]]
-        if len(wrong) == 1 and len(columns) > len(wrong) + 1 and gaps[wrong[0]]:
-            message = f"{document.rows[above[0]][wrong[0]].strip()} less {document.rows[above[1]][wrong[0]].strip()}"
-            message = f"{message} is {{}}, not {{}}."
-            yield _finding(document, row, wrong[0], gaps[wrong[0]], message, "difference")
-
-
-def _is_right(table: NumberTable, row: int, column: int) -> bool:
-    return bool(fits_of(table, row, column, sums_of(table, row, column, table.total_rows)))
-
-
-def _right_blocks(table: NumberTable, named: list[int], row: int) -> set[int]:
-    """Columns in which another named row is the sum of its block."""
-    found = set()
-    for index, other in enumerate(named):
-        begin = named[index - 1] + 1 if index else 0
-        if other == row or other - begin < 2:
-            continue
-        for column in table.numeric:
-            part = table.values[begin:other, column]
-            if np.isfinite(part).all() and part.sum() and _is_near(table, other, column, float(part.sum()), begin):
-                found.add(column)
-    return found
-
-
-def _is_near(table: NumberTable, row: int, column: int, whole: float, begin: int) -> bool:
-    steps = table.steps[begin : row + 1, column]
-    slack = float(steps.sum()) / 2 if steps.max() < 1 else 0.0
-    return abs(table.values[row, column] - whole) <= slack + 1e-9 * abs(whole)
 
 
 def _balances(document: Document, table: NumberTable) -> Iterator[Finding]:
@@ -264,7 +153,7 @@ def _balances(document: Document, table: NumberTable) -> Iterator[Finding]:
     index = int(wrong[0]) + 1
     real = float(values[index] - off[index - 1])
     message = "The balance above and what came in and went out give {}, not {}."
-    yield _finding(document, rows[index], balances[0], real, message, "balance")
+    yield summary_finding(document, rows[index], balances[0], real, message, "balance")
 
 
 def _extremes(document: Document, table: NumberTable) -> Iterator[Finding]:
@@ -289,7 +178,7 @@ def _extremes(document: Document, table: NumberTable) -> Iterator[Finding]:
                 wrong = np.flatnonzero(np.abs(real - said) > 1e-9)
                 if len(wrong) == 1:
                     message = f"The {name} of the row is {{}}, not {{}}."
-                    yield _finding(document, rows[int(wrong[0])], column, float(real[wrong[0]]), message, name)
+                    yield summary_finding(document, rows[int(wrong[0])], column, float(real[wrong[0]]), message, name)
                 if len(wrong) <= 1:
                     return
 
@@ -299,12 +188,3 @@ def _is_running(values: np.ndarray, said: np.ndarray) -> bool:
     if not np.isfinite(values).all() or not np.isfinite(said).all():
         return False
     return any(np.array_equal(each.accumulate(values), said) for each in (np.minimum, np.maximum))
-
-
-def _finding(document: Document, row: int, column: int, real: float, message: str, kind: str) -> Finding:
-    written = document.rows[row][column].strip()
-    meant = like_cell(document.rows, row, column, round(real, 6))
-    message = message.format(meant, written)
-    return finding_in_cell(
-        "summary", document, row, column, message, meant=meant, probability=0.9, kind=kind, expected=real
-    )
