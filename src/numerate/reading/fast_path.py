@@ -220,7 +220,7 @@ def easy_follower(
         stop = end + len(word)
     power = suffixes.SIMPLE_SCALES.get(word)
     if power is not None:
-        if text[stop : stop + 1].isalnum() and word[0] not in "%‰％":
+        if text[stop : stop + 1].isalnum() and word[0] not in "%‰％٪":
             return None, end, 0, None, None
         if power < 0:
             return ("percent" if kind is None else None), stop, power, None, None

@@ -13,7 +13,7 @@ from numerate.reading.letters import LETTERS
 from numerate.reading.powers import base_power, flattened_power
 
 POWER_MARKS = "×·*^" + "".join(SUPERSCRIPTS)
-_PERCENTS = {"%": -2, "％": -2, "‰": -3}
+_PERCENTS = {"%": -2, "％": -2, "٪": -2, "‰": -3}
 _PERCENT_WORDS = {"percent": -2, "pct": -2, "Pct": -2, "PCT": -2, "Percent": -2, "PERCENT": -2, "bps": -4, "permil": -3}
 _PER = re.compile(r"per[ -]?(?:(?:cent)|(mill?e?))(?![A-Za-z])", re.IGNORECASE)
 _BASIS = re.compile(r"basis[ \n-]points?(?![A-Za-z])")
@@ -26,7 +26,7 @@ TIME_ZONES = word_set("time_zones")
 """Words after the four digits of a time: `1400 GMT`."""
 _HOURS_AND_MINUTES = re.compile(r"(?:[01]?[0-9]|2[0-4])[0-5][0-9]").fullmatch
 _RADIX = re.compile(r"0(?:[xX][0-9a-fA-F]++|[oO][0-7]++|[bB][01]++)(?![0-9A-Za-z_])")
-MARKS = "‰％°º˚℃℉′″Å\u212b\u2126" + "".join(CURRENCY_SIGNS)
+MARKS = "‰％٪°º˚℃℉′″Å\u212b\u2126" + "".join(CURRENCY_SIGNS)
 """Characters besides letters and ASCII that may follow a number and belong to it or to its unit."""
 DOTTED_SCALES = frozenset(["Mio", "Mrd", "Mill", "mio", "mrd", "mld"])
 """Abbreviated scale words that may have a full stop of their own: `5 Mio. EUR`."""
