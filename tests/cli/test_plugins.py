@@ -65,10 +65,11 @@ def test_a_plugin_file_adds_a_reader(tmp_path: Path) -> None:
 
 def test_plugin_files_that_cannot_be_imported(tmp_path: Path) -> None:
     (tmp_path / "bad.py").write_text("import numerate\n1 / 0")
+    before = loaded_plugins()
     for name, message in (("none.py", "no such Python file"), ("bad.py", "cannot be imported: ZeroDivisionError: ")):
         with pytest.raises(PluginError, match=message):
             load_plugin(tmp_path / name)
-    assert not loaded_plugins()
+    assert loaded_plugins() == before
     for arguments in (["--plugin", str(tmp_path / "bad.py"), "doctor"], ["train", "luna", "--plugin", "none.py"]):
         done = CliRunner().invoke(app, arguments)
         assert done.exit_code == 2 and done.stderr.startswith("numerate: plugin '") and done.stderr.count("\n") == 1
