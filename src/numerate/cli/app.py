@@ -59,7 +59,7 @@ def _root(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
     plugin: run_commands.Plugins = None,
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error; at any place.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error; may stand anywhere.")] = False,
 ) -> None:
     del debug  # taken out of the arguments before they are parsed
     if context.invoked_subcommand in FILE_COMMANDS:

@@ -49,7 +49,7 @@ def check(
         float | None, typer.Option(help="Share of right numbers that may be reported as improbable.")
     ] = None,
     calibrate: Annotated[
-        list[str] | None, typer.Option(help="A file whose numbers are right, to fit the model's alarms to; repeatable.")
+        list[str] | None, typer.Option(help="Fit the model's alarms to this file, whose numbers are right; repeatable.")
     ] = None,
     fail_above: Annotated[float, typer.Option(help="Exit with 1 only for findings of a higher probability.")] = 0.0,
     ignore: Annotated[list[str] | None, typer.Option(help="Leave out this rule; may be repeated.")] = None,

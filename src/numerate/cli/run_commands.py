@@ -32,7 +32,7 @@ Dev = Annotated[str | None, typer.Option(help="Texts for evaluation during train
 Scale = Annotated[str | None, typer.Option(help="One of the run's scales, as tiny.")]
 Plugins = Annotated[
     list[str] | None,
-    typer.Option("--plugin", help="Python file with own parts (@embedders.register(...)); it is run; repeatable."),
+    typer.Option("--plugin", help="Python file that registers parts of your own; its code is run; repeatable."),
 ]
 _FROM_FOLDER = {
     "data": ("text", "records", "leave_out", "tables", "format", "max_tokens", "dev_limit", "group_by_length"),

@@ -17,7 +17,7 @@ def serve(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port; 0 takes a free one.")] = 8000,
     workers: Annotated[int, typer.Option(help="Worker processes; each loads the model.")] = 1,
-    device: Annotated[str, typer.Option(help="Where the model computes: cpu, cuda or auto.")] = "cpu",
+    device: Annotated[str, typer.Option(help="Device of the model: cpu, cuda or auto.")] = "cpu",
     threads: Annotated[int, typer.Option(help="Threads of the model in each worker.")] = 1,
     token_file: Annotated[
         str | None, typer.Option(help="File with the token that clients must send; or set NUMERATE_TOKEN.")

@@ -31,7 +31,7 @@ def find(
     as_json: Annotated[bool, typer.Option("--json", help="Write one JSON object per number.")] = False,
     words: Annotated[bool, typer.Option("--words", help="Also read number words.")] = False,
     roman: Annotated[bool, typer.Option("--roman", help="Also read Roman numerals.")] = False,
-    locale: Annotated[str | None, typer.Option(help="auto, en, eu, in or ch.")] = None,
+    locale: Annotated[str | None, typer.Option(help="Decimal and grouping marks: auto, en, eu, in or ch.")] = None,
     cell: Annotated[bool, typer.Option("--cell", help="Each line is a table cell: (317) and 5- are negative.")] = False,
     field: FieldName = None,
     output: Annotated[

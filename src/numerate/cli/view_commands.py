@@ -22,9 +22,11 @@ def see(
     second: Annotated[str | None, typer.Option(help="A second text that the first attends to.")] = None,
     table: Annotated[str | None, typer.Option(help="A CSV file instead: each cell is read alone.")] = None,
     delimiter: Annotated[str, typer.Option(help="Delimiter of the CSV file; TabFact's is #.")] = ",",
-    layers: Annotated[str, typer.Option(help="By commas, 0 for the embeddings; by default first, middle, last.")] = "",
+    layers: Annotated[
+        str, typer.Option(help="Layers by commas, 0 for the embeddings; default: first, middle, last.")
+    ] = "",
     attention_layer: Annotated[int, typer.Option(help="Layer of the attention map.")] = -2,
-    method: Annotated[str, typer.Option(help="How states are laid on a plane: pca or tsne.")] = "pca",
+    method: Annotated[str, typer.Option(help="Projection of states to a plane: pca or tsne.")] = "pca",
     recipe: Annotated[str, typer.Option(help="Recipe that is attached to plain models.")] = "subwords",
     kind: Annotated[str, typer.Option(help="svg, png or pdf.")] = "svg",
     output: Annotated[str, typer.Option("--output", "-o", help="Folder for the figures.")] = "out/see",

@@ -47,10 +47,10 @@ def add_commands(app: typer.Typer) -> None:
     @app.command()
     def compare(
         task: Annotated[str, _help(_TASKS)],
-        encodings: Annotated[str, _help("By commas: p10,xval+scalar,fourier,bits,digits.")],
-        heads: Annotated[str, _help("By commas, for encodings that name none.")] = "",
-        budget: Annotated[str | None, _help("What is equal: samples, tokens or seconds.")] = None,
-        amount: Annotated[float | None, _help("How much of it, for each training.")] = None,
+        encodings: Annotated[str, _help("Separated by commas, as p10,xval+scalar,fourier,bits,digits.")],
+        heads: Annotated[str, _help("Heads of encodings that name none, separated by commas.")] = "",
+        budget: Annotated[str | None, _help("Unit of the equal budget: samples, tokens or seconds.")] = None,
+        amount: Annotated[float | None, _help("Budget of each training, in units of --budget.")] = None,
         rates: Annotated[str, _help("Learning rates to choose from on dev.")] = "3e-4,1e-3,3e-3",
         rate_share: Annotated[float, _help("Share of the budget that a try of a rate gets.")] = 0.5,
         seeds: Annotated[int, _help("Trainings of each encoding.")] = 3,
@@ -86,7 +86,7 @@ def add_commands(app: typer.Typer) -> None:
             Names, _help("Only this encoding; masked prediction: the pretrained model; repeatable.")
         ] = None,
         scale: Annotated[str, _help("tiny (minutes on a laptop), small, paper, or another of the table's.")] = "tiny",
-        data: Annotated[str | None, _help("Folder of corpora, or xval-table4's file; without, synthetic.")] = None,
+        data: Annotated[str | None, _help("Folder of corpora, or file of xval-table4; default: synthetic.")] = None,
         seconds: Annotated[float | None, _help("Time limit for each training of numerals-2018.")] = None,
         seeds: Annotated[int | None, _help("Trainings of each encoding.")] = None,
         processes: Processes = "1",
@@ -132,7 +132,7 @@ def add_commands(app: typer.Typer) -> None:
         predictions: Annotated[
             Names, _help("Trials whose predictions are kept: a name with *, or none; repeatable.")
         ] = None,
-        digits: Annotated[int | None, _help("Digits of figures without predictions.")] = None,
+        digits: Annotated[int | None, _help("Significant digits of figures without predictions.")] = None,
     ) -> None:
         """Pack a folder of results into one JSON file, and predictions into one .npz, as a repository keeps them."""
         from numerate.errors import BadInput
@@ -178,11 +178,11 @@ def _add_extract(app: typer.Typer, write_json: Callable[[dict[str, Any]], None])
     def wiki_convert(
         dump: Annotated[str, typer.Argument(help="A MediaWiki XML dump; *.bz2 and *.gz are unpacked.")],
         output: Annotated[str, typer.Option("--output", "-o", help="Folder for the three splits.")] = "wiki-convert",
-        name: Annotated[Names, _help("Another name of the template.")] = None,
-        most_units: Annotated[int, _help("Only so many most frequent units; 0 for all.")] = 30,
-        every: Annotated[bool, typer.Option("--every", help="Sentences with other numbers, too.")] = False,
-        units: Annotated[str | None, _help("name (English) or code; by the dump's language.")] = None,
-        decimal: Annotated[str | None, _help("point or comma; by the dump's language.")] = None,
+        name: Annotated[Names, _help("Another name of the template; repeatable.")] = None,
+        most_units: Annotated[int, _help("Keep only so many of the most frequent units; 0 for all.")] = 30,
+        every: Annotated[bool, typer.Option("--every", help="Keep sentences with other numbers as well.")] = False,
+        units: Annotated[str | None, _help("Spelling of units: name (English) or code; default: as the dump.")] = None,
+        decimal: Annotated[str | None, _help("Decimal mark: point or comma; default: as the dump.")] = None,
     ) -> None:
         """Find the sentences in which {{convert}} names a number and its unit, as Wiki-Convert was made."""
         from numerate_lab.commands.extract import extract_wiki_convert, left_out_line
