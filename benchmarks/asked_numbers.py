@@ -314,9 +314,9 @@ def make_table(options: Namespace) -> None:
     lines.insert(1, "|" + "---|" * 4 + "---:|" * 6)
     print("\n".join(lines))
     if options.json:
-        from numerate.training import results
+        from numerate.training.results import Result
 
-        results.write(options.json, config={"command": "table"}, figures=runs)
+        Result({"command": "table"}, runs).write(options.json)
         Path(options.json).with_suffix(".md").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 

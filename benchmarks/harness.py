@@ -31,10 +31,10 @@ def write(options: argparse.Namespace, figures: Any, **more: Any) -> None:
     Of paths, only the last part is written: a result must not depend on where data lie.
     """
     if options.json:
-        from numerate.training import results
+        from numerate.training.results import Result
 
         settings = {key: Path(value).name if _is_path(value) else value for key, value in vars(options).items()}
-        results.write(options.json, config=settings | more, figures=figures)
+        Result(settings | more, figures).write(options.json)
 
 
 def _is_path(value: Any) -> bool:

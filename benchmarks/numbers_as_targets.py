@@ -37,7 +37,7 @@ import torch
 import numerate
 from numerate.files import write_atomically
 from numerate.training.learning_rates import number_rate, set_rate
-from numerate.training.results import read_figures
+from numerate.training.results import Result
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -355,7 +355,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--threads", type=int, default=1, help="CPU threads")
     options = parser.parse_args(arguments)
     torch.set_num_threads(options.threads)
-    trials: list[dict[str, Any]] = read_figures(options.json) if options.json and Path(options.json).is_file() else []
+    is_there = bool(options.json) and Path(options.json).is_file()
+    trials: list[dict[str, Any]] = Result.read(options.json).figures if is_there else []
 
     def run(task: str, system: str, rate: float, seed: int, parts: dict[str, Part]) -> None:
         key = {"task": task, "system": system, "rate": rate, "seed": seed}

@@ -114,10 +114,6 @@ class Document:
         """All numerals of the text, read with number words, over the ends of wrapped lines."""
         return make_reader("standard", words=True).find(self.flat)
 
-    def numerals_of(self, span: tuple[int, int]) -> list[Numeral]:
-        """The numerals inside a span of the text, such as a sentence."""
-        return [numeral for numeral in self.numerals if span[0] <= numeral.start and numeral.end <= span[1]]
-
     def column(self, key: str) -> list[str]:
         """The cells of a column.
 

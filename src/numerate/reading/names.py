@@ -14,7 +14,7 @@ from numerate.reading.context import MONTHS, NO_TITLES, counts_things, word_set
 if TYPE_CHECKING:
     from numerate.reading.kinds import Record
 
-__all__ = ["LABEL_ENDS", "TITLE_STARTS", "is_house_number", "may_end_title", "may_name", "names_thing"]
+__all__ = ["LABEL_ENDS", "TITLE_STARTS", "is_house_number", "may_name", "names_thing"]
 
 _LONGEST_TITLE = 3
 """Maximum number of digits after a title: `Boeing 747`."""
@@ -122,11 +122,6 @@ def _is_list_label(text: str, begin: int, end: int, after: str) -> bool:
     return (
         cue[-1:] in (".", ";", "?", "!") and (len(cue) > 2 or cue[0].isdecimal()) and cue.lower() not in _ABBREVIATIONS
     )
-
-
-def may_end_title(cue: str) -> bool:
-    """Whether the word before a number may be the last word of a title: `Fury`, not `the`, `In` or `March`."""
-    return _title_word(cue) != ""
 
 
 def _title_word(cue: str) -> str:

@@ -1,8 +1,7 @@
-"""Result files: settings, machine and figures as JSON; predictions as `.npz` files beside them."""
+"""Result files: settings, machine and figures as JSON."""
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import platform
@@ -12,20 +11,13 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-
 from numerate.errors import NumerateError
 from numerate.files import write_atomically
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from torch import Tensor
-
-__all__ = [
-    "OtherSettingsError", "Result", "describe", "differences", "is_there", "read_figures", "read_predictions", "write",
-    "write_predictions",
-]  # fmt: skip
+__all__ = ["OtherSettingsError", "Result", "describe"]
 
 _PACKAGES = ("numerate", "torch", "transformers", "tokenizers", "numpy")
 
@@ -117,46 +109,8 @@ class Result:
         Raises:
             OtherSettingsError: It exists with other settings, and would go unnoticed into a table.
         """
-        if (other := differences(path, settings, ignore)) is not None:
+        if not Path(path).is_file():
+            return False
+        if (other := cls.read(path).differences(settings, ignore)) is not None:
             raise OtherSettingsError(f"{Path(path).name} exists with {other}: choose another --output or delete it")
-        return Path(path).is_file()
-
-
-def write(path: str | Path, *, config: Mapping[str, Any], figures: Any) -> None:
-    """Writes a `Result`."""
-    Result(config, figures).write(path)
-
-
-def differences(path: str | Path, wanted: Mapping[str, Any], apart: Collection[str] = ()) -> str | None:
-    """`Result.differences` of a file; None if the file does not exist."""
-    return Result.read(path).differences(wanted, apart) if Path(path).is_file() else None
-
-
-def is_there(path: str | Path, wanted: Mapping[str, Any], apart: Collection[str] = ()) -> bool:
-    """`Result.exists_with`."""
-    return Result.exists_with(path, wanted, apart)
-
-
-def read_figures(path: str | Path) -> Any:
-    """The figures of a `Result` file."""
-    return Result.read(path).figures
-
-
-def write_predictions(path: str | Path, columns: Mapping[str, Tensor], exact: Collection[str] = ("gold",)) -> None:
-    """Writes columns as a compressed `.npz` file; float64 columns are stored as float32, except for `exact` ones."""
-    most = float(np.finfo(np.float32).max)
-    arrays = {name: column.numpy() for name, column in columns.items()}
-    for name, array in arrays.items():
-        if array.dtype == np.float64 and name not in exact:
-            arrays[name] = np.clip(array, -most, most).astype(np.float32)
-    content = io.BytesIO()
-    np.savez_compressed(content, **arrays)  # type: ignore[arg-type]
-    write_atomically(path, content.getvalue())
-
-
-def read_predictions(path: str | Path) -> dict[str, Tensor]:
-    """Reads a file of `write_predictions`."""
-    import torch
-
-    with np.load(path, allow_pickle=False) as file:
-        return {name: torch.from_numpy(file[name]) for name in file.files}
+        return True

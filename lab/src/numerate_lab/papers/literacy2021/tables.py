@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from numerate.files import write_atomically
 from numerate.modeling.artefact import BASE_FOLDER
-from numerate.training.results import write
+from numerate.training.results import Result
 from numerate_lab.engine.grid import Grid, best_rate, finals
 from numerate_lab.engine.paper_tables import Paper, check_name, load_yaml, paper
 from numerate_lab.papers.literacy2021 import number_report, report
@@ -145,7 +145,7 @@ class PredictionPaper(Paper):
                     own = {part: report.figures_of(own, part) for part in parts} if words else own["test"]
                     found["seeds"][result.config.name] = own
         config = {"table": stem, "grids": [grid.settings() for grid in grids]}
-        write(output / f"{stem}.json", config=config, figures=figures)
+        Result(config, figures).write(output / f"{stem}.json")
         text = "\n".join(each.markdown() for each in shown if each is not None)
         return [write_atomically(output / f"{stem}.md", text.encode()), output / f"{stem}.json"]
 

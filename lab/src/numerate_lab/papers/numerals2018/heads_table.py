@@ -16,7 +16,7 @@ import torch
 from numerate import metrics
 from numerate.files import write_atomically
 from numerate.report.tables import Cell, Table, table
-from numerate.training.results import write
+from numerate.training.results import Result
 from numerate_lab.engine.grid import Grid, best_rate, read_results
 from numerate_lab.engine.page import figure_cell
 from numerate_lab.engine.paper_tables import Paper, check_name, load_yaml, paper
@@ -100,7 +100,7 @@ class NumeralHeads(Paper):
             stem = f"{table}-{grid.name.removesuffix('-heads')}"
             text = "\n".join(each.markdown() for each in shown if each is not None)
             files.append(write_atomically(output / f"{stem}.md", text.encode()))
-            write(output / f"{stem}.json", config=whole.settings(), figures=_figures(whole, output))
+            Result(whole.settings(), _figures(whole, output)).write(output / f"{stem}.json")
             files.append(output / f"{stem}.json")
         return files
 

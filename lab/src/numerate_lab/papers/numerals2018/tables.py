@@ -12,11 +12,13 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from numerate.report.pages import page
 from numerate.report.tables import Cell, table
-from numerate.training.results import read_predictions
 from numerate_lab.engine.grid import Grid
 from numerate_lab.engine.paper_tables import Paper, check_name, load_yaml, paper
+from numerate_lab.engine.trial import columns_of_split, read_columns
 from numerate_lab.tasks.next_numeral.next_numeral import NextNumeral
 from numerate_lab.tasks.next_numeral.numeral_trial import NextNumeralTrial
 
@@ -193,12 +195,12 @@ def chosen_table(folder: str | Path, name: str = "combination", least: int = 5, 
     file = Path(folder) / f"{name}.npz"
     if not file.is_file():
         return None
-    columns = {key.removeprefix("test_"): column for key, column in read_predictions(file).items()}
+    columns = columns_of_split(read_columns({"": file}), "test")
     head = _results(folder)[name]["config"]["head"]
     kinds = [member["kind"] for member in head["members"]] + ["copied"] * head.get("copies", False)
     gold, precisions = columns["gold"].tolist(), columns["precision"].tolist()
     sums: dict[str, Any] = {}
-    for value, precision, row in zip(gold, precisions, columns["chosen"].double(), strict=True):
+    for value, precision, row in zip(gold, precisions, columns["chosen"].astype(np.float64), strict=True):
         text = f"{value:.{max(0, -precision)}f}"
         total, count = sums.get(text, (0, 0))
         sums[text] = (total + row, count + 1)
@@ -206,7 +208,7 @@ def chosen_table(folder: str | Path, name: str = "combination", least: int = 5, 
     rows = {}
     for place, kind in enumerate(kinds):
         best = sorted(means, key=lambda text: (-float(means[text][place]), text))[:shown]
-        share = float(columns["chosen"][:, place].double().mean())
+        share = float(columns["chosen"][:, place].mean(dtype=np.float64))
         rows[kind] = {"share": 100 * share, "numerals": ", ".join(best)}
     note = f"Posterior share of a member in percent, and the numerals ({least} or more in test) with the largest share."
     title = f"Chosen by `{name}`, {file.parent.name}"

@@ -12,7 +12,7 @@ from numerate.files import write_atomically
 from numerate.report.figure_style import save
 from numerate.report.pages import page
 from numerate.report.tables import Cell, Table, table
-from numerate.training.results import write
+from numerate.training.results import Result
 from numerate_lab.engine.grid import baselines_of, finals, mean_and_spread, read_results
 from numerate_lab.engine.page import figure_cell, write_comparison
 from numerate_lab.papers.xval2023.record_figures import record_figures
@@ -38,7 +38,7 @@ def write_table1(output: Path) -> list[Path]:
     paper = SETTINGS["tables"]["xval-table1"]["paper"]
     ours, theirs = ({n: dict(zip(columns, row, strict=True)) for n, row in of.items()} for of in (table1(), paper))
     shown = table(ours, columns, paper=theirs, corner="encoding")  # type: ignore[arg-type]
-    write(output / "xval-table1.json", config={"table": "xval-table1"}, figures=ours)
+    Result({"table": "xval-table1"}, ours).write(output / "xval-table1.json")
     return [output / "xval-table1.json", _write_markdown(output / "xval-table1.md", [shown])]
 
 
@@ -87,7 +87,7 @@ def write_records(name: str, grid: Grid, output: Path) -> list[Path]:
     figures = record_figures(grid.task, columns)
     files = [save(figure, folder / "figures" / f"{title}.svg") for title, figure in figures.items()]
     found = {"trials": results, "baselines": simple, "rates": rates}
-    write(folder / "table.json", config=grid.settings(), figures=found)
+    Result(grid.settings(), found).write(folder / "table.json")
     parts: list[tuple[str, list[Any]]] = [("Tables", list(tables)), ("Figures", list(figures.values()))]
     source = _source(grid)
     title = name if source == "synthetic" or grid.task == "planets" else f"{name}-{Path(source).stem}"

@@ -29,7 +29,7 @@ from numerate.processing.number_table import NumberTable
 from numerate.processing.slot_positions import first_tokens
 from numerate.registry import heads
 from numerate.training.device_batches import BatchesByLength, the_batch
-from numerate.training.results import write
+from numerate.training.results import Result
 from numerate_lab.engine.encodings import encoding_names, encoding_of
 from numerate_lab.engine.paper_tables import load_scales
 from numerate_lab.engine.task import Answers, Column, Task, TrialConfig
@@ -130,7 +130,7 @@ class NextNumeral(Task):
             texts, vocabulary = self.corpus.texts, self.corpus.vocabulary
             found = {split: kind | corpus_statistics(some, vocabulary) for split, some in texts.items()}
             settings = {"source": Path(self.config.source).name, "vocabulary": self.config.vocabulary}
-            write(file, config=settings, figures=found)
+            Result(settings, found).write(file)
 
     def build(self) -> NumberModel:
         """A fresh model, with parts fitted to the training numbers."""
