@@ -40,7 +40,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from numerate import NumberRegressor
-from numerate.apps.regression_rows import row_text, table_rows
+from numerate.apps.regression.rows import row_text, table_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

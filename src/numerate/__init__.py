@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numerate.apps.calibrating import calibrate
     from numerate.apps.check import check
     from numerate.apps.fill import fill
-    from numerate.apps.number_regressor import NumberRegressor
+    from numerate.apps.regression.number_regressor import NumberRegressor
     from numerate.apps.sentence_module import NumberTransformer
     from numerate.modeling.attaching import attach, detach, from_pretrained
     from numerate.modeling.number_model import NumberModel
@@ -36,7 +36,7 @@ _LAZY = {
     "NumberCollator": "processing.encoding",
     "NumberModel": "modeling.number_model",
     "NumberProcessor": "processing.processor",
-    "NumberRegressor": "apps.number_regressor",
+    "NumberRegressor": "apps.regression.number_regressor",
     "NumberTrainer": "training",
     "NumberTransformer": "apps.sentence_module",
     "Numeral": "numerals.numeral",

@@ -13,7 +13,7 @@ from tiny_models import new_backbone, tokenizer_of
 
 import numerate
 from numerate import NumberRegressor
-from numerate.apps.regression_network import TargetScale
+from numerate.apps.regression.network import TargetScale
 from numerate.errors import NumerateError
 from numerate.modeling.artefact import ArtefactError
 

@@ -10,7 +10,7 @@ import pytest
 from tiny_models import new_backbone, tokenizer_of
 
 from numerate import NumberRegressor
-from numerate.apps import number_regressor
+from numerate.apps.regression import number_regressor
 from numerate.errors import NumerateError
 from numerate.modeling.artefact import ArtefactError
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from numerate.apps import row_features, row_trend
-from numerate.apps.regression_rows import row_text, table_rows
-from numerate.apps.row_trend import Trend, fit_trend
+from numerate.apps.regression import row_features, row_trend
+from numerate.apps.regression.row_trend import Trend, fit_trend
+from numerate.apps.regression.rows import row_text, table_rows
 from numerate.config import ConfigError
 from numerate.errors import NumerateError
 

@@ -1,1 +1,1 @@
-"""Applications behind commands: `numerate check`, `fill`, `play` and `demo`."""
+"""Applications: `check`, `fill`, `play`, `serve` and `demo` behind commands; `NumberRegressor`, `NumberTransformer`."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from torch import Tensor, nn
 
-from numerate.apps.regression_network import load_backbone
+from numerate.apps.regression.network import load_backbone
 from numerate.files import write_atomically
 from numerate.modeling.attaching import attach, from_pretrained
 from numerate.modeling.number_model import NumberModel

@@ -14,7 +14,10 @@ import numpy as np
 import torch
 
 from numerate.apps import regression_network as network
-from numerate.apps.regression_input import (
+from numerate.apps.regression.network import TargetScale
+from numerate.apps.regression.row_trend import Trend, fit_trend, network_share
+from numerate.apps.regression.rows import row_text, table_rows
+from numerate.apps.regression.user_input import (
     check_lengths,
     check_parameters,
     device_of,
@@ -23,9 +26,6 @@ from numerate.apps.regression_input import (
     targets_of,
     weights_of,
 )  # fmt: skip
-from numerate.apps.regression_network import TargetScale
-from numerate.apps.regression_rows import row_text, table_rows
-from numerate.apps.row_trend import Trend, fit_trend, network_share
 from numerate.config import Config, ConfigError
 from numerate.errors import BadInput, NumerateError
 from numerate.files import write_atomically
@@ -80,7 +80,7 @@ class NumberRegressor:
 
     Rows of a table (a list of dicts, a DataFrame, or a matrix) are written as texts for the network. If a linear trend
     of the rows explains the targets, it is fitted in closed form, and the network learns what it leaves; the network
-    then counts as far as held-out rows show that it knows more than the trend (`numerate.apps.row_trend`).
+    then counts as far as held-out rows show that it knows more than the trend (`numerate.apps.regression.row_trend`).
 
     It has the methods of a scikit-learn estimator and works in its tools (`clone`, `cross_val_score`, `GridSearchCV`),
     but does not need scikit-learn.

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from numerate.apps.regression_network import TargetScale
-from numerate.apps.regression_rows import places
+from numerate.apps.regression.network import TargetScale
+from numerate.apps.regression.rows import places
 from numerate.config import Config, ConfigError, check_names
 from numerate.processing.scaling import field_of
 from numerate.records.schema import Schema, read_field

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from numerate.apps.regression_network import TargetScale
-from numerate.apps.regression_rows import places
-from numerate.apps.row_features import Columns, Form, Term
+from numerate.apps.regression.network import TargetScale
+from numerate.apps.regression.row_features import Columns, Form, Term
+from numerate.apps.regression.rows import places
 from numerate.config import Config, ConfigError
 from numerate.processing.scaling import field_of
 from numerate.records.learning import learn

@@ -1,0 +1,1 @@
+"""`NumberRegressor`: the estimator, its network, and the trend of table rows."""
