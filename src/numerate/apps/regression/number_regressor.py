@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import torch
 
-from numerate.apps import regression_network as network
+from numerate.apps.regression import network
 from numerate.apps.regression.network import TargetScale
 from numerate.apps.regression.row_trend import Trend, fit_trend, network_share
 from numerate.apps.regression.rows import row_text, table_rows
