@@ -293,7 +293,7 @@ def _is_known(finding: Finding, known: np.ndarray, document: Document) -> bool:
 def _is_usual(values: np.ndarray, value: float) -> bool:
     """Whether a value is there again and again, as the rent of an account: no slip repeats itself."""
     count = np.count_nonzero(values == value)
-    return count >= LEAST_AGAIN and count >= AGAIN * np.count_nonzero(np.isfinite(values))
+    return bool(count >= LEAST_AGAIN and count >= AGAIN * np.count_nonzero(np.isfinite(values)))
 
 
 def _is_of_the_row(table: NumberTable, fit: _Fit, row: int, column: int) -> bool:

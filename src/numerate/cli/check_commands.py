@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from numerate.cli.options import EngineName, Processes, RayAddress
 from numerate.cli.source import process_count
 from numerate.cli.terminal import console, progress, write_json
 from numerate.errors import BadInput
@@ -60,11 +61,9 @@ def check(
         str | None, typer.Option(metavar="STATE", help="Keep finished files here, and check only the others again.")
     ] = None,
     top: Annotated[int, typer.Option(help="Number of findings shown in the terminal.")] = 50,
-    processes: Annotated[str, typer.Option(metavar="N", help="Number of processes.")] = "1",
-    engine: Annotated[str, typer.Option("--engine", help="local, or ray for more than one machine.")] = "local",
-    ray_address: Annotated[
-        str | None, typer.Option(help="Ray cluster, HOST:PORT or auto; else a local one is started.")
-    ] = None,
+    processes: Processes = "1",
+    engine: EngineName = "local",
+    ray_address: RayAddress = None,
 ) -> None:
     """Find numbers that contradict each other or look wrong: a spell-checker for numbers.
 

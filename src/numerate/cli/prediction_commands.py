@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from numerate.cli.options import AsJson
 from numerate.cli.source import check_seed, check_text, one_line_errors, read_texts
 from numerate.cli.terminal import console, on_terminal, write_json
 from numerate.errors import BadInput
@@ -22,7 +23,6 @@ RECORD_BATCH = 256
 PROMPT_BATCH = 32
 MAX_SAMPLES = 100_000
 """Maximum number of samples per record: a batch of records then needs 200 MB."""
-AsJson = Annotated[bool, typer.Option("--json", help="Write JSON.")]
 
 
 def predict(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from numerate.cli.options import AsJson, EngineName, Processes, RayAddress
 from numerate.cli.source import one_line_errors, process_count
 from numerate.cli.terminal import console, write_json
 from numerate.errors import BadInput, NumerateError
@@ -68,11 +69,9 @@ def prepare(
     dev: Dev = None,
     test: Annotated[str | None, typer.Option(help="Texts for the final test, in the formats of --data.")] = None,
     scale: Scale = None,
-    processes: Annotated[str, typer.Option(metavar="N", help="Number of processes.")] = "1",
-    engine: Annotated[str, typer.Option("--engine", help="local, or ray for more than one machine.")] = "local",
-    ray_address: Annotated[
-        str | None, typer.Option(help="Ray cluster, HOST:PORT or auto; else a local one is started.")
-    ] = None,
+    processes: Processes = "1",
+    engine: EngineName = "local",
+    ray_address: RayAddress = None,
 ) -> None:
     """Encode a run's texts once, for several trainings and for corpora larger than memory.
 
@@ -200,7 +199,7 @@ def eval_command(
     changes: Changes = None,
     data: Data = None,
     scale: Scale = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Measure a model on texts: its loss, and the errors of its predicted numbers."""
     result = evaluate(model, data, scale=scale, changes=changes)

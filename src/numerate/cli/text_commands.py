@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from numerate.cli.options import AsJson, EngineName, Processes, RayAddress
 from numerate.cli.source import check_seed, checked_reader, process_count
 from numerate.cli.terminal import console, on_terminal, progress, write_json
 from numerate.errors import BadInput
@@ -15,10 +16,6 @@ __all__ = ["COMMANDS"]
 
 ReaderName = Annotated[str, typer.Option("--reader", help="Name of the reader: standard, luna, plain, records.")]
 FieldName = Annotated[str | None, typer.Option("--field", help="Read this field of JSON lines.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Write JSON.")]
-Processes = Annotated[str, typer.Option(metavar="N", help="Number of processes.")]
-EngineName = Annotated[str, typer.Option("--engine", help="local, or ray for more than one machine.")]
-RayAddress = Annotated[str | None, typer.Option(help="Ray cluster, HOST:PORT or auto; else a local one is started.")]
 
 
 def find(

@@ -133,7 +133,7 @@ def loose_percent(sentence: Sentence) -> Iterator[Finding]:
     is_signed = (before + p.text[:1]).endswith(("+", "-", "−"))
     changed = is_signed or _CHANGED.search(sentence.skeleton) is not None or is_change(sentence, p)
     named = ("up", "down") if changed or "share" not in readings else ("share",)
-    of = dict.fromkeys(named, f"{low.text} of {high.text} are")
+    of: dict[str, str] = dict.fromkeys(named, f"{low.text} of {high.text} are")
     is_pair = _JOINED.fullmatch(sentence.between(low, high)) is not None  # `28-71 (39.4 %)`
     if not changed and not is_pair and high.end <= p.start and _HELD.fullmatch(sentence.between(high, p)):
         # `66 boxes (55 %) were used, 54 were empty`: the share of the larger one can only be that of both.

@@ -122,11 +122,12 @@ def _product(factors: Sequence[tuple[Quantity, str]], z: Quantity) -> float | No
     value = 1.0
     for each, sign in factors:
         value = value / each.value if sign == "/" else value * each.value
-    if not measured or z.unit is None or measured[0].unit == z.unit:
+    unit = measured[0].unit if measured else None
+    if unit is None or z.unit is None or unit == z.unit:
         return value
     if z.group == "money" or measured[0].group == "money":
         return None
-    scales = converted(1.0, measured[0].unit, z.unit)
+    scales = converted(1.0, unit, z.unit)
     return value * scales[0] if len(scales) == 1 else None
 
 

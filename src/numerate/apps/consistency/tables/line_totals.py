@@ -59,7 +59,7 @@ def line_totals(document: Document, check: Callable[[Document, NumberTable], Ite
                 )
                 span = spans[found.cell[0]]
                 others = [{"text": text[a:b], "start": a, "end": b} for a, b in spans if (a, b) != span]
-                evidence = found.evidence | {"others": others}
+                evidence = {**found.evidence, "others": others}
                 yield dataclasses.replace(found, message=message, cell=None, key=None, span=span, evidence=evidence)
 
 
