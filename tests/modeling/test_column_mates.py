@@ -41,3 +41,13 @@ def test_a_number_does_not_vouch_for_itself() -> None:
     assert sorted(mates.values.tolist()) == [9.0, 11.5, 12.0]
     assert dict(zip(mates.values.tolist(), mates.decimals.tolist(), strict=True)) == {12.0: 0, 11.5: 1, 9.0: 0}
     assert ColumnMates.of(values[:5], steps[:5], 0) is None
+
+
+def test_numbers_between_the_ends_of_an_even_column_are_usual() -> None:
+    rng = np.random.default_rng(0)
+    even = ColumnMates(np.round(rng.uniform(0, 1, 60), 3), np.full(60, 3))
+    assert even.is_inside(0.005) and even.is_inside(0.999)
+    assert not even.is_inside(5.0) and not even.is_inside(-0.5)
+    # Twenty cells at least; and sizes of a lognormal column are compared by ratios.
+    assert not ColumnMates(even.values[:19], even.decimals[:19]).is_inside(0.005)
+    assert not ColumnMates(rng.lognormal(0, 2, 60), np.zeros(60, dtype=int)).is_inside(0.005)

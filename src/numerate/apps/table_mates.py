@@ -32,6 +32,8 @@ def is_usual(numeral: Numeral, mates: ColumnMates) -> bool:
         >>> [is_usual(Numeral(text, 0, len(text), float(text)), mates) for text in ("48000", "4800")]
         [True, False]
     """
+    if mates.is_inside(numeral.written):
+        return True
     readings = [each for each in slip_readings(numeral) if each.unit is None]
     values = np.array([numeral.written or 1.0, *(each.written for each in readings)])
     place = int(last_places(values[:1], np.array([numeral.decimals]))[0])

@@ -23,6 +23,12 @@ _WIDE, _WIDE_SHARE = 2.0, 0.1
 """Scale in e-folds, and share, of a wide component: columns have values unlike all others."""
 _T_PEAK = math.gamma(2) / (math.sqrt(3 * math.pi) * math.gamma(1.5))
 """Density at 0 of Student's t with 3 degrees of freedom."""
+EVEN_MATES = 20
+"""Fewer cells do not show how a column is spread."""
+IQR_OF_NORMAL = 1.349
+"""Interquartile range of a normal distribution, in standard deviations."""
+FARTHEST, BEYOND = 4.0, 0.25
+"""Standard deviations from the middle of an evenly spread column to its farthest value, and from there to the next."""
 _UNSEEN = 0.5
 """Cells that a sign or a number of decimals is thought to have beside those that are counted."""
 
@@ -68,6 +74,25 @@ class ColumnMates:
         counts = np.bincount(np.clip(self.decimals, 0, 12), minlength=13)
         written = (counts[np.clip(decimals, 0, 12)] + _UNSEEN) / (count + 3 * _UNSEEN)
         return np.log(density * sign * written)
+
+    def is_inside(self, value: float) -> bool:
+        """Whether a value lies among the others of a column that is spread evenly, by differences and not by ratios.
+
+        Among random numbers from 0 to 1, 0.005 is as usual as 0.5, though its size is that of few others.
+
+        Example:
+            >>> mates = ColumnMates(np.arange(1.0, 40.0) / 40, np.full(39, 3))
+            >>> mates.is_inside(0.005), mates.is_inside(5.0)
+            (True, False)
+        """
+        if len(self.values) < EVEN_MATES:
+            return False
+        low, middle, high = np.quantile(self.values, (0.25, 0.5, 0.75))
+        width = float(high - low) / IQR_OF_NORMAL
+        if width <= 0 or np.abs(self.values - middle).max() > FARTHEST * width:
+            return False
+        beyond = BEYOND * width
+        return bool(self.values.min() - beyond <= value <= self.values.max() + beyond)
 
     @classmethod
     def of(cls, values: np.ndarray, steps: np.ndarray, own: int) -> ColumnMates | None:
