@@ -17,6 +17,7 @@ from numerate.apps.consistency.sentences.joined_sentences import JOINED_RULES, j
 from numerate.apps.consistency.sentences.paragraphs import is_told_elsewhere, paragraphs_of
 from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.sentences.sentences import Sentence
+from numerate.apps.consistency.tables.aligned_tables import aligned_tables
 from numerate.apps.documents import Document, sentence_spans
 from numerate.reading import make_reader
 
@@ -79,7 +80,7 @@ class ConsistencyChecker:
         paragraphs = list(paragraphs_of(document.flat, sentences, document.source, least))
         found = [
             each
-            for each in self._of_sentences(document, sentences)
+            for each in itertools.chain(self._of_sentences(document, sentences), self._of_aligned(document.text))
             if not is_told_elsewhere(each, paragraphs) and not is_excused(each, document.flat, paragraphs)
         ]
         # A total below lines knows all of its parts, which a sentence may not.
@@ -127,18 +128,26 @@ class ConsistencyChecker:
             if traits & cues and wants(tally, text):
                 yield from findings(sentence)
 
-    def _of_table(self, document: Document) -> Iterator[Finding]:
+    def _of_aligned(self, text: str) -> Iterator[Finding]:
+        """The findings of tables in a text, at their places in the text."""
+        for table in aligned_tables(text):
+            yield from filter(None, map(table.placed, self._of_cells(table.document)))
+
+    def _of_cells(self, document: Document) -> Iterator[Finding]:
+        """The findings of the numbers of a table."""
         from numerate.apps.consistency.tables.shared_cells import with_shared_cells
         from numerate.apps.consistency.tables.table_numbers import table_of
 
-        table = table_of(document)
-        if document.source:
-            self._with_tables.add(document.source)
         found = _of_numbers(document, self._with("table"))
         fresh = [rules.create(name) for name in self.rules] if found else []
-        found = with_shared_cells(document, table, found, lambda changed: _of_numbers(changed, fresh))
+        found = with_shared_cells(document, table_of(document), found, lambda changed: _of_numbers(changed, fresh))
         told = {(each.cell, each.meant) for each in found if each.rule != "summary"}  # what another rule says, too
         yield from (each for each in found if each.rule != "summary" or (each.cell, each.meant) not in told)
+
+    def _of_table(self, document: Document) -> Iterator[Finding]:
+        if document.source:
+            self._with_tables.add(document.source)
+        yield from self._of_cells(document)
         for row, cells in enumerate(document.rows):
             for index, cell in enumerate(cells):
                 for found in self._of_cell(cell) if _may_have_findings(cell) else ():

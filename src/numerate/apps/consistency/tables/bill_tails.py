@@ -30,6 +30,18 @@ MOST_ITEMS, LEAST_ITEMS = 400, 2
 LEAST_ROWS, MOST_ROWS = 2, 6
 _RATE = regex(r"(?<![\d.,])(\d{1,2}(?:[.,]\d{1,2})?) ?(?:%|percent\b|per cent\b|v\.\s?H\.)", re.IGNORECASE)
 
+_NET = regex(
+    r"(?:(?:sub|net)[ -]?totals?|net(?: amount| price| value)?|netto(?:betrag|summe|preis|wert)?|zwischensumme"
+    r"|goods(?: total)?|(?:sous-)?total ht|(?:montant )?(?:net )?ht|sous-total|imponibile|base imponible|subtotale?"
+    r"|warenwert|summe netto|total (?:net|before tax|ex(?:cl)?\.? vat))\b.{0,20}",
+    re.IGNORECASE,
+)
+_TO_PAY = regex(
+    r"\b(?:totals?|due|to pay|payable|gross|brutto\w*|gesamt\w*|rechnungs(?:betrag|summe)|end(?:betrag|summe)|zu zahlen"
+    r"|zahlbetrag|ttc|à payer|importe|totale|amount|balance)\b",
+    re.IGNORECASE,
+)
+
 
 class _Tail(NamedTuple):
     """The rows below the items.
@@ -92,15 +104,15 @@ def closing_cells(table: NumberTable) -> Iterator[tuple[int, int]]:
 def _tail_of(table: NumberTable) -> _Tail | None:
     """The rows at the end of a table that have a number in one column only, below rows that have several."""
     known = np.isfinite(table.values[:, table.numeric])
-    if known.shape[1] < 2:
+    if not known.shape[1]:
         return None
     counts = known.sum(1)
-    first = len(counts)
-    while first and counts[first - 1] == 1:
+    first = _first_named(table.labels) if known.shape[1] == 1 else len(counts)
+    while first and counts[first - 1] == 1 < known.shape[1]:
         first -= 1
     column = table.numeric[-1]  # amounts stand on the right
     is_bill = LEAST_ITEMS <= first <= MOST_ITEMS and LEAST_ROWS <= len(counts) - first <= MOST_ROWS
-    if not is_bill or not (counts[:first] > 1).all() or not known[:, -1].all():
+    if not is_bill or not (counts[:first] >= min(2, known.shape[1])).all() or not known[:, -1].all():
         return None
     if table.is_clock(column) or table.is_percent(column) or table.is_year(column):
         return None
@@ -108,6 +120,16 @@ def _tail_of(table: NumberTable) -> _Tail | None:
     slack = float(steps.max()) * (0.51 if steps.max() < 1 else 0.0)
     rates = [_rate(label) for label in table.labels[first:]]
     return _Tail(first, column, float(table.values[:first, column].sum()), slack, rates)
+
+
+def _first_named(labels: Sequence[str]) -> int:
+    """The first row that is named as a net amount is, if the last one is what is to pay; else the number of rows.
+
+    It is asked where rows have nothing else but their amount.
+    """
+    if not labels or not _TO_PAY.search(labels[-1]):
+        return len(labels)
+    return next((row for row, label in enumerate(labels) if _NET.fullmatch(label.strip())), len(labels))
 
 
 def _rate(label: str) -> float | None:

@@ -12,14 +12,12 @@ from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.slips import is_slip
 from numerate.apps.consistency.tables.bill_tails import bill_tails
 from numerate.apps.consistency.tables.cell_style import like_cell
-from numerate.apps.consistency.tables.line_totals import line_totals
 from numerate.apps.consistency.tables.slipped_parts import flipped_part, slipped_part
 from numerate.apps.consistency.tables.total_parts import cell_of, fits_of, parts_of, sums_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
-    from numerate.apps.consistency.sentences.sentences import Sentence
     from numerate.apps.consistency.tables.table_numbers import NumberTable
     from numerate.apps.documents import Document
     from numerate.apps.findings import Finding
@@ -62,10 +60,6 @@ class ColumnTotals(Rule):
         if document.first_row or not document.is_last:
             return  # only a part of a large table is here
         yield from list(_of_named(document, table)) or bill_tails(document, table)
-
-    def whole(self, document: Document, sentences: Sequence[Sentence]) -> Iterable[Finding]:
-        """Compares totals of a text with the lines above them that end with amounts."""
-        return line_totals(document, _of_named)
 
 
 def _of_named(document: Document, table: NumberTable) -> Iterator[Finding]:
@@ -184,9 +178,9 @@ def _expected(
     total = table.values[row, column]
     if _MEAN.search(table.header[column]) or _is_average(table, row, column, totals):
         return None
-    names = ["section", "block", "all", "subtotals", "after", "last-and-block", "subtotals-and-block"]
+    names = ["implied", "section", "block", "all", "subtotals", "after", "last-and-block", "subtotals-and-block"]
     for name in sorted(names, key=lambda each: each not in beside):
-        if name not in sums[column]:
+        if name not in sums[column] or ("implied" in sums[column] and name in _WHOLE and name not in beside):
             continue
         whole, _slack, count = sums[column][name]
         if whole == 0 or total == 0:
@@ -212,7 +206,7 @@ def _expected(
             and (table.values[:row, column] >= 0).all()
         ):
             return whole, 0.9
-        if count > 2 and name in ("block", "all") and near_slip(total, whole):
+        if ((count > 2 and name in ("block", "all")) or name == "implied") and near_slip(total, whole):
             return whole, 0.9
         if name == "all" and 2 < count == row and 0.7 < total / whole < 1.4 and _is_list(table, row, totals):
             return whole, 0.85

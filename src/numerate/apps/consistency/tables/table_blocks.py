@@ -11,6 +11,7 @@ from numerate.apps.consistency.base import Rule, rules
 from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.tables.block_sums import block_sums, differences_of_totals, summary_finding
 from numerate.apps.consistency.tables.column_totals import near_slip
+from numerate.apps.consistency.tables.few_rows import accounts, cell_ranges, two_row_sums
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -66,7 +67,10 @@ class TableSummaries(Rule):
 
     def table(self, document: Document, table: NumberTable) -> Iterable[Finding]:
         """Looks at rows named after a period or a statistic, and at columns named balance."""
-        if document.first_row or not document.is_last or not 3 <= len(document.rows) <= MOST_ROWS:
+        if document.first_row or not document.is_last or len(document.rows) > MOST_ROWS:
+            return
+        yield from two_row_sums(document, table)
+        if len(document.rows) < 3:
             return
         summaries = [row for row, label in enumerate(table.labels) if _is_summary(label)]
         yield from _statistics(document, table, summaries)
@@ -74,6 +78,8 @@ class TableSummaries(Rule):
         yield from differences_of_totals(document, table)
         yield from _balances(document, table)
         yield from _extremes(document, table)
+        yield from accounts(document, table)
+        yield from cell_ranges(document, table)
 
 
 def _is_summary(label: str) -> bool:

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 __all__ = ["cell_of", "fits_of", "parts_of", "sums_of"]
 
+_EXACT = 1e-6
+
 
 def parts_of(table: NumberTable, row: int, column: int, totals: list[int]) -> dict[str, list[int]]:
     """Rows of the cells that a total may be the sum of, by the name of the choice; two at least."""
@@ -28,7 +30,25 @@ def parts_of(table: NumberTable, row: int, column: int, totals: list[int]) -> di
         choices["last-and-block"] = [earlier[-1], *block]
         choices["subtotals-and-block"] = [*earlier, *block]
     kept = {name: [each for each in some if np.isfinite(values[each])] for name, some in choices.items()}
+    kept["implied"] = _since_subtotal(values, kept["block"])
     return {name: rows for name, rows in kept.items() if len(rows) > 1}
+
+
+def _since_subtotal(values: np.ndarray, rows: list[int]) -> list[int]:
+    """The last row that is the sum of those before it without being named so, and the rows below it; empty if none is.
+
+    `Taxable` of a receipt is such a row.
+    """
+    since: list[int] = []
+    is_implied = False
+    for row in rows:
+        value, before = float(values[row]), values[since]
+        is_sum = (
+            len(since) > 1 and len(f"{abs(value):.10g}".replace(".", "")) > 2 and abs(before.sum() - value) < _EXACT
+        )
+        since = [row] if is_sum else [*since, row]
+        is_implied |= is_sum
+    return since if is_implied else []
 
 
 def _signed(table: NumberTable, column: int) -> np.ndarray:
