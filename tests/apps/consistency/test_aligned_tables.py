@@ -106,6 +106,11 @@ Potassium        4.2       mmol/L     3.5–5.1
 Urea             5.6       mmol/L     2.5–7.8
 CRP              3         mg/L       <5
 """
+STOCK = """- Opening stock: 420 boxes
+- Received: 180 boxes
+- Issued: 235 boxes
+- Closing stock: 365 boxes
+"""
 RECEIPT = """3 x Cast bell, small @ 40.00           120.00
 Member discount 10%                    -12.00
 Coupon                                  -8.00
@@ -125,6 +130,7 @@ Visa **4410                            108.25
         (INVOICE, "1.475,60", "1.457,60"),
         (MATCH, "21      86", "21      96"),
         (LABORATORY, "3.5–5.1", "5.1–3.5"),
+        (STOCK, "365 boxes", "356 boxes"),
         (RECEIPT, "USD                              108.25", "USD                              180.25"),
     ],
 )

@@ -5,8 +5,8 @@ r"""Tables in plain text: lines whose cells stand below each other, as in e-mail
 02 Feb       38.20             1,166.36
 05 Feb              2,140.00   3,306.36
 
-Cells are divided by two spaces or more, tabs, bars or leaders (`Tiles ........ 12.00`). Rows of spaces say by their
-place which column a cell belongs to, the others by its number in the line.
+Cells are divided by two spaces or more, tabs, bars, leaders (`Tiles ........ 12.00`), or the colon behind a name
+(`Closing stock: 365`). Those between spaces belong to a column by their place, the others by their number in the line.
 """
 
 from __future__ import annotations
@@ -30,10 +30,12 @@ _CELL = re.compile(r"[^\s|│┃]+(?:[ \u00a0\u202f][^\s|│┃]+)*")
 _LEADER = re.compile(r"[.·…_]{3,}")
 _QUOTED = re.compile(r"[ \t]*(?:>[ \t]*)*(?:[*•+-][ \t]+)?")
 _RULE = re.compile(r"[ \t>|│┃]*[-=_+—─━┼├┤:.|]{2,}[-=_+—─━┼├┤:.| \t]*")
-_NUMBER = re.compile(
+_AMOUNT = (
     rf"[~≈]?[-+−–]?\(?[-+−–]?(?:{CURRENCY} ?)?[-−]?\d(?:[\d.,:'’\u00a0\u202f ]*\d)?\)?-?"
     rf"(?:[ \u00a0]?(?:{CURRENCY}|[%‰*†]))?"
 )
+_NUMBER = re.compile(_AMOUNT)
+_NAMED = re.compile(rf"([^\W\d_][^:\d]{{1,40}}): ({_AMOUNT})(?: [a-z]{{1,12}})?")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _COLUMN = re.compile(r"([Tt])he cells of 'column \d+'| of 'column \d+'")
 _LINES = {"T": "The lines above", "t": "the lines", None: ""}
@@ -53,7 +55,7 @@ class _Line(NamedTuple):
     start: int
     cells: list[tuple[int, int, str]]
     is_divided: bool
-    """Whether tabs or bars divide the cells."""
+    """Whether tabs, bars or a colon divide the cells."""
 
     @property
     def numbers(self) -> list[tuple[int, int, str]]:
@@ -95,7 +97,7 @@ def aligned_tables(text: str) -> Iterator[AlignedTable]:
         >>> [table.document.rows for table in aligned_tables(text)]
         [[['north', '12.50'], ['south', '7.25'], ['total', '19.75']]]
     """
-    if "\n" not in text or not ("  " in text or "\t" in text or "|" in text or "..." in text or "│" in text):
+    if "\n" not in text or not any(mark in text for mark in ("  ", ": ", "\t", "|", "│", "...")):
         return
     for lines, caption in _blocks(text):
         table = _divided(lines, caption) if all(line.is_divided for line in lines) else _placed(lines, caption)
@@ -147,6 +149,9 @@ def _line_of(raw: str, start: int) -> _Line | None:
     begin = quoted.end() if quoted is not None else 0
     shown = _LEADER.sub(lambda found: " " * len(found[0]), raw) if "..." in raw or "__" in raw or "…" in raw else raw
     cells = [(*each.span(), each[0]) for each in _CELL.finditer(shown, begin)]
+    named = _NAMED.fullmatch(raw, cells[0][0], cells[0][1]) if len(cells) == 1 else None
+    if named is not None:
+        return _Line(start, [(*named.span(part), named[part]) for part in (1, 2)], True)
     if not cells or (len(cells) == 1 and (len(cells[0][2]) > LONGEST_TITLE or cells[0][2][-1] in ".!?;,")):
         return None
     return _Line(start, cells, "\t" in raw.strip() or "|" in raw or "│" in raw or "┃" in raw)
