@@ -78,6 +78,12 @@ def test_check_gives_the_findings_of_texts_and_records(bare: TestClient) -> None
     answer = bare.post("/check", json={"records": orders}).json()
     CheckAnswer.model_validate(answer)
     assert answer["findings"][0]["cell"] == [3, 2] and answer["findings"][0]["meant"] == "27.3"
+    table = "| a | b | total |\n|---|---|---|\n| 1 | 2 | 3 |\n| 4 | 5 | 9 |\n| 7 | 8 | 51 |\n| 2 | 2 | 4 |\n"
+    for text in (f"Costs\n\n{table}\n{LAKE}\n\nMore\n\n{table}", "a,b,total\n1,2,3\n4,5,9\n7,8,51\n2,2,4\n"):
+        answer = bare.post("/check", json={"text": text}).json()
+        CheckAnswer.model_validate(answer)
+        assert answer["findings"] == [found.to_dict() for found in check(text)]
+        assert [2, 2] in [found.get("cell") for found in answer["findings"]]
     only = bare.post("/check", json={"text": LAKE, "ignore": ["sum"]}).json()["findings"]
     assert [found["rule"] for found in only] == ["conversion"]
 
@@ -183,6 +189,8 @@ def test_bad_texts_to_fill_are_one_line(filled: TestClient) -> None:
         answer = filled.post("/fill", json={"text": text})
         assert answer.status_code == status and said in answer.json()["error"], answer.text
     assert filled.post("/fill", json={"text": COST, "top": 0}).status_code == 422
+    many = filled.post("/fill", json={"text": ["[NUM] to [NUM] kg"] * 11})  # with 429 a client would ask again
+    assert many.status_code == 413 and "22 gaps, at most 20 of a request" in many.json()["error"]
 
 
 def test_check_with_a_model_adds_what_is_improbable(filled: TestClient) -> None:
@@ -193,6 +201,9 @@ def test_check_with_a_model_adds_what_is_improbable(filled: TestClient) -> None:
     assert answer["model"] and answer["findings"] == [found.to_dict() for found in check(text, model=judged)]
     rules = {found["rule"] for found in answer["findings"]}
     assert "conversion" in rules and rules & {"implausible", "plausible-slip"}
+    tables = f"{text}\n\n| lake | km |\n|---|---|\n| A | 28 |\n\n{text.replace('3', '4')}\n"
+    answer = filled.post("/check", json={"text": tables, "false_alarms": 0.05}).json()
+    assert answer["findings"] == [found.to_dict() for found in check(tables, model=judged)] and answer["numbers"] == 7
     without = filled.post("/check", json={"text": text, "model": False}).json()
     assert not without["model"] and [found["rule"] for found in without["findings"]] == ["conversion"]
     many = filled.post("/check", json={"text": "5 km " * 21})

@@ -11,6 +11,7 @@ from numerate.apps.check import CheckOptions, check_document, check_ignored, cou
 from numerate.apps.documents import Document
 from numerate.apps.findings import ranked
 from numerate.apps.formats.json_records import record_document
+from numerate.apps.formats.opening import text_documents
 from numerate.apps.serving.answers import add_error_answers, encoded, json_answer
 from numerate.apps.serving.api_page import api_page
 from numerate.apps.serving.guard import Guard
@@ -30,6 +31,8 @@ from numerate.apps.serving.service import NO_MODEL, Service
 from numerate.reading import make_reader
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numerate.apps.findings import Finding
     from numerate.apps.serving.model_desk import ModelDesk
     from numerate.apps.serving.settings import ServeSettings
@@ -66,7 +69,7 @@ def _warm_up() -> None:
     """Builds readers and rules, which takes a few tenths of a second, before the first request."""
     request = CheckRequest(text="It rose 5% to 21 km (13 mi).")
     _found([request.text or ""], FindRequest(text=""))
-    _checked(_document(request)[0], request, [])
+    _checked(_documents(request)[0], request, [[]])
 
 
 def _api(service: Service) -> FastAPI:
@@ -116,6 +119,8 @@ def _add_work(app: FastAPI, service: Service) -> None:
                 413, f"text: {longest:,} characters, at most {MAX_FILL_CHARACTERS:,} are filled: send a passage"
             )
         weights = [sum(check_gaps(text)) for text in texts]
+        if (total := sum(weights)) > (most := service.settings.max_numbers):
+            raise Refusal(413, f"{total:,} gaps, at most {most} of a request are filled: send several requests")
         gaps = await queue.ask([FillJob(text, request.top) for text in texts], weights)
         service.count("/fill", sum(weights))
         return json_answer({"results": [{"text": text, "gaps": each} for text, each in zip(texts, gaps, strict=True)]})
@@ -123,15 +128,21 @@ def _add_work(app: FastAPI, service: Service) -> None:
     @app.post("/check", response_model=CheckAnswer, responses=_ERRORS)
     async def check(request: CheckRequest) -> Response:
         """Find numbers that contradict each other or look wrong; with a model, also improbable ones."""
-        document, numbers = await service.read(_document, request)
-        judged: list[Finding] = []
+        documents, counts = await service.read(_documents, request)
+        numbers = sum(counts)
+        judged: list[list[Finding]] = [[] for _ in documents]
         with_model = _wants_model(request, service, numbers)
         if with_model and numbers:
             from numerate.apps.serving.model_desk import CheckJob
 
             rate = service.settings.false_alarms if request.false_alarms is None else request.false_alarms
-            (judged,) = await service.model_queue().ask([CheckJob(document, rate)], [numbers])
-        findings = await service.read(_checked, document, request, judged)
+            asked = [at for at, count in enumerate(counts) if count]
+            jobs = [CheckJob(documents[at], rate) for at in asked]
+            for at, found in zip(
+                asked, await service.model_queue().ask(jobs, [counts[at] for at in asked]), strict=True
+            ):
+                judged[at] = found
+        findings = await service.read(_checked, documents, request, judged)
         service.count("/check", numbers)
         return json_answer({"findings": findings, "numbers": numbers, "model": with_model})
 
@@ -148,16 +159,16 @@ def _found(texts: list[str], request: FindRequest) -> tuple[bytes, int]:
     return encoded({"results": [{"numbers": found} for found in results]}), sum(map(len, results))
 
 
-def _document(request: CheckRequest) -> tuple[Document, int]:
-    """What is checked, and how many numbers it has."""
+def _documents(request: CheckRequest) -> tuple[list[Document], list[int]]:
+    """What is checked, with the tables of a text as `numerate.check` reads them, and how many numbers each part has."""
     check_ignored(request.ignore)
     if request.text is not None and request.records is None:
-        document = Document(kind="text", text=request.text)
+        documents = [each for each in text_documents(request.text) if isinstance(each, Document)]
     elif request.records is not None and request.text is None:
-        document = record_document([*request.records])
+        documents = [record_document([*request.records])]
     else:
         raise Refusal(422, "give either text or records")
-    return document, count_numbers(document)
+    return documents, [count_numbers(each) for each in documents]
 
 
 def _wants_model(request: CheckRequest, service: Service, numbers: int) -> bool:
@@ -182,17 +193,25 @@ def _wants_model(request: CheckRequest, service: Service, numbers: int) -> bool:
 
 
 class _Already:
-    """A checker whose findings are known."""
+    """A checker whose findings are known.
 
-    def __init__(self, findings: list[Finding]) -> None:
-        self._findings = findings
+    Attributes:
+        found: The findings of the document that is checked.
+    """
+
+    def __init__(self) -> None:
+        self.found: list[Finding] = []
 
     def check(self, document: Any) -> list[Finding]:
         """The findings, whatever the document."""
-        return self._findings
+        return self.found
 
 
-def _checked(document: Document, request: CheckRequest, judged: list[Finding]) -> list[dict[str, Any]]:
+def _checked(documents: list[Document], request: CheckRequest, judged: Sequence[list[Finding]]) -> list[dict[str, Any]]:
     options = CheckOptions(ignore=tuple(request.ignore), false_alarms=request.false_alarms)
-    found = check_document(document, make_checkers(options, _Already(judged)), options)
+    already = _Already()
+    checkers = make_checkers(options, already)
+    found = []
+    for piece, (document, already.found) in enumerate(zip(documents, judged, strict=True)):
+        found += check_document(document, checkers, options, piece)
     return [finding.to_dict() for finding in ranked(found)]

@@ -128,7 +128,7 @@ class CheckRequest(_Strict):
 
     model_config = _example(text="The lake is 28 km (27 mi) long. It took 12 men and 15 women, 28 people in all.")
 
-    text: str | None = Field(default=None, description="A text; give this or `records`.")
+    text: str | None = Field(default=None, description="A text, also with tables; give this or `records`.")
     records: list[dict[str, Any]] | None = Field(default=None, description="Objects of one table; give this or `text`.")
     ignore: list[str] = Field(default=[], max_length=100, description="Ids of rules that are left out.")
     false_alarms: float | None = Field(
