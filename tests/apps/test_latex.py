@@ -56,6 +56,18 @@ def test_findings_stand_at_their_places_and_the_right_paper_is_silent(tmp_path: 
     ]  # fmt: skip
 
 
+def test_the_text_begins_and_ends_where_the_document_does(tmp_path: Path) -> None:
+    paper, lake = tmp_path / "paper.tex", "The lake is 28 km (27 mi) long."
+    for text, places in (
+        (f"\\documentclass{{article}}\\begin{{document}}{lake}\n\n{lake}\\end{{document}}\n", [(1, 59), (3, 20)]),
+        (f"\\documentclass{{article}}\n% \\begin{{document}}\n{lake}\n\\begin{{document}}{lake}\n", [(4, 36)]),
+        (f"\\documentclass{{article}}\n\\begin{{document}}\n\\end{{document}}\n{lake}\n", []),
+        (f"{lake}\n% \\end{{document}}\n{lake}\n\\end{{document}} {lake}\n{lake}\n", [(1, 20), (3, 20)]),
+    ):
+        paper.write_text(text)
+        assert [(each.line, each.column) for each in check(paper, model=False)] == places, text
+
+
 @pytest.mark.parametrize(
     ("line", "expected"),
     [

@@ -27,6 +27,7 @@ _TABLE = re.compile(r"\\begin\{(tabular[*xy]?|longtable|array|tblr)\}")
 _CELL = re.compile(r"(?<!\\)&")
 _RULE = re.compile(r"\\(?:[hc]line|(?:top|mid|bottom)rule|cmidrule|addlinespace)(?:\([^)]*\)|\[[^\]]*\]|\{[^{}]*\})*")
 _COMMENT = re.compile(r"(?<!\\)%.*")
+_BEGIN, _END = "\\begin{document}", "\\end{document}"
 MAX_TABLE = 20_000
 """Rows after which a table is ended."""
 
@@ -41,15 +42,20 @@ def read_latex(source: Source) -> Iterator[Document | Problem]:
         if lines.is_cut or lines.offset:
             yield from block.add(line, line)
             continue
+        written = _COMMENT.sub("", line)
+        is_first = not until and table is None and line.lstrip().startswith("\\documentclass")
+        if is_first or until == _BEGIN:
+            until = "" if _BEGIN in written else _BEGIN  # the text may begin in the same line
         if until:
-            until = "" if until in line else until
+            until = "" if until in line and until != _BEGIN else until
         elif table is not None:
             table.add(line, lines.number)
             if f"\\end{{{table.name}}}" in line or len(table.rows) >= MAX_TABLE:
                 yield from table.ended()
                 table = None
-        elif line.lstrip().startswith("\\documentclass"):
-            until = "\\begin{document}"
+        elif _END in written:  # what stands behind it is no part of the document
+            yield from block.add(line.partition(_END)[0], line, marked=True)
+            break
         elif (begun := _TABLE.search(line)) is not None:
             table = _Tabular(source, begun[1])
         elif (hidden := _HIDDEN.search(line)) is not None:
