@@ -142,6 +142,8 @@ def test_fingerprints_outlive_lines_that_are_added(tmp_path: Path, monkeypatch: 
         ("c:größe?.md", "c%3Agr%C3%B6%C3%9Fe%3F.md"),
         ("a\udcff.md", "a%FF.md"),  # a byte that is no UTF-8
         ("/docs/a\udcff #.md", "file:///docs/a%FF%20%23.md"),
+        ("/docs/x/../a.md", "file:///docs/a.md"),
+        ("../x/../../a.md", "../../a.md"),
     ],
 )
 def test_odd_names_become_uris(source: str, uri: str) -> None:

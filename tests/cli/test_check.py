@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -95,6 +97,25 @@ def test_a_report_does_not_overwrite_a_text_of_the_checked_folder(file: Path) ->
     report = file.parent / "check.html"
     assert [run(file.parent, "--html", report, "--no-model")[0] for _ in range(2)] == [1, 1]
     assert "27 mi" in report.read_text()
+
+
+def test_the_file_of_standard_output_is_not_checked(file: Path) -> None:
+    shown = file.parent / "found.json"
+    command = [sys.executable, "-m", "numerate", "check", ".", "--no-model", "--json"]
+    for _ in range(2):
+        with shown.open("w") as out:
+            done = subprocess.run(command, cwd=file.parent, stdout=out, stderr=subprocess.PIPE, text=True, check=False)
+        assert (done.returncode, done.stderr) == (1, "")
+        assert [each["source"] for each in json.loads(shown.read_text())["findings"]] == ["report.txt"]
+
+
+def test_only_sarif_goes_to_standard_output(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for option in ("--html", "--resume"):
+        code, _, said = run(file, option, "-", "--no-model")
+        assert code == 2 and f"{option} '-' would be a file of that name" in said and not Path("-").exists()
+    code, _, said = run(file, "--html", "", "--no-model")
+    assert code == 2 and said == "numerate: --html '' is empty; name a file\n"
 
 
 @pytest.mark.parametrize("option", ["--html", "--sarif", "--resume"])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import stat
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +25,8 @@ _LEFT_OUT = frozenset(("node_modules", "__pycache__", "venv"))
 def files_of(paths: Iterable[str], without: Iterable[str | None] = ()) -> tuple[list[str], list[str]]:
     """The files of some paths, each once: folders give the files below them whose names tell a format that is read.
 
-    Hidden files and folders are left out, links to folders are not followed. The order is that of the names.
+    Hidden files and folders are left out, and the file that standard output goes to (`numerate check . > found.txt`);
+    links to folders are not followed. The order is that of the names.
 
     Args:
         paths: Files and folders; `-` is standard input.
@@ -35,6 +38,7 @@ def files_of(paths: Iterable[str], without: Iterable[str | None] = ()) -> tuple[
     found: dict[str, str] = {}  # one name of each file -> the name that was given first
     reports = {Path(path).resolve() for path in without if path is not None}
     others: list[str] = []
+    output = _standard_output()
     for path in paths:
         if is_remote(path):
             for place in _at(path):
@@ -44,7 +48,7 @@ def files_of(paths: Iterable[str], without: Iterable[str | None] = ()) -> tuple[
             found.setdefault(*((path, path) if path in ("-", "") else _names(path)))
             continue
         for file in _below(path):
-            if reports and Path(file).resolve() in reports:
+            if (reports and Path(file).resolve() in reports) or (output is not None and _is_same(file, output)):
                 continue
             if suffix_format(file) is not None or Path(file).is_dir():
                 found.setdefault(*_names(file))
@@ -92,8 +96,11 @@ def check_outputs(paths: Iterable[str], **outputs: str | None) -> None:
     """
     taken = {Path(path).resolve(): "is checked itself" for path in paths if may_be_read(path) and not is_remote(path)}
     for name, output in outputs.items():
-        if output is None or output == "-":
+        if output is None or (output == "-" and name == "sarif"):
             continue
+        if output in ("", "-"):
+            said = "is empty" if not output else "would be a file of that name: only --sarif writes to standard output"
+            raise BadInput(f"--{name} {output!r} {said}; name a file")
         place = Path(output).resolve()
         wrong = "is a folder" if place.is_dir() else taken.get(place)
         if wrong is not None:
@@ -114,6 +121,22 @@ def _below(folder: str) -> Iterator[str]:
             if not name.startswith("."):
                 yield str(Path(place) / name)
     yield from unread
+
+
+def _standard_output() -> os.stat_result | None:
+    """What standard output is, if it is a file."""
+    try:
+        found = os.fstat(sys.stdout.fileno())
+    except (AttributeError, OSError, ValueError):  # closed, or replaced by something in memory
+        return None
+    return found if stat.S_ISREG(found.st_mode) else None
+
+
+def _is_same(path: str, output: os.stat_result) -> bool:
+    try:
+        return os.path.samestat(Path(path).stat(), output)
+    except OSError:
+        return False
 
 
 def _at(address: str) -> list[str]:

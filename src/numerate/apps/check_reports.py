@@ -121,7 +121,9 @@ def _relative(source: str) -> str:
     if is_remote(source):
         return source
     path = os.path.relpath(source) if Path(source).is_absolute() else os.path.normpath(source)
-    return (source if path.startswith("..") else path).replace(os.sep, "/")
+    if path.startswith(".."):  # outside: as it was named, but without the `..` that a URI should not have in its middle
+        path = os.path.normpath(source)
+    return path.replace(os.sep, "/")
 
 
 def _uri(source: str) -> str:
