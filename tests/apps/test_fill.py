@@ -77,6 +77,8 @@ def test_bad_input_is_one_line_that_quotes_it(models: list[str], tmp_path: Path)
         ("The [MASK].", {"swap": ["5"]}, r"--swap needs a number in the text, got none in 'The \[MASK\].'"),
         (TEXT, {"top": 0}, "--top must be positive, got 0"),
         (TEXT, {"top": "3"}, "--top must be a whole number, got '3'"),
+        (TEXT, {"top": True}, "--top must be a whole number, got True"),
+        (TEXT, {"model": []}, "must have at least one model, got an empty list"),
         (TEXT, {"swap": ["7", "abc"]}, "--swap must be one number, got 'abc'"),
         (TEXT, {"swap": ["7 or 8"]}, "--swap must be one number, got '7 or 8'"),
         (

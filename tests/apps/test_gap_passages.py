@@ -36,6 +36,20 @@ def test_each_gap_stands_once_with_words_beside_it(model: Any) -> None:
     assert len(only.split()) == 30 and only.split()[15] == "[NUM]"
 
 
+def test_only_words_near_a_gap_are_counted(model: Any) -> None:
+    counted: list[str] = []
+
+    def processor(text: str, **_: Any) -> dict[str, Any]:
+        counted.append(text)
+        return {"input_ids": [0, *text.split(), 0]}
+
+    words = [f"w{k}" for k in range(5000)]
+    model.processor = processor
+    found = passages_of(model, " ".join([*words, "[NUM]", *words, "[NUM]", *words]), ("[NUM]",))
+    assert [each.count("[NUM]") for each in found] == [1, 1] and all(len(each.split()) == 30 for each in found)
+    assert len(counted) < 200
+
+
 def test_a_word_that_is_too_long_is_left_to_the_model(model: Any) -> None:
     model.processor = lambda text, **_: {"input_ids": list(text)}
     text = "x" * 100 + "[NUM]"

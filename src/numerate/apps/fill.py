@@ -47,7 +47,7 @@ def fill(
             model cannot be loaded, or has no number head.
     """
     masks, numbers = check_gaps(text)
-    if not isinstance(top, int):
+    if not isinstance(top, int) or isinstance(top, bool):
         raise BadInput(f"--top must be a whole number, got {top!r}")
     if top < 1:
         raise BadInput(f"--top must be positive, got {top}")
@@ -55,6 +55,8 @@ def fill(
     quiet_unless_terminal()
     found = []
     several = isinstance(model, Sequence) and not isinstance(model, str)
+    if several and not model:
+        raise BadInput("model must have at least one model, got an empty list")
     for name in model if several else [default_model() if model is None else model]:
         loaded = load_model(name)
         label = str(name) if isinstance(name, str | Path) else type(loaded).__name__

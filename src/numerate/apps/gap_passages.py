@@ -31,8 +31,12 @@ def passages_of(model: Any, text: str, gaps: Sequence[str]) -> list[str]:
     if most is None or len(text) + 2 < most or _tokens(model, text) <= most:
         return [text]
     words = [match.span() for match in _WORD.finditer(text)]
-    sizes = [max(1, _tokens(model, text[start:end]) - 2) for start, end in words]
     wanted = [at for at, (start, end) in enumerate(words) if any(each in text[start:end] for each in gaps)]
+    # Only words near a gap are counted: each takes a token or more of a passage, so that others are out of reach.
+    near = {each for at in wanted for each in range(max(0, at - most), min(len(words), at + most + 1))}
+    sizes = [1] * len(words)
+    for at in near:
+        sizes[at] = max(1, _tokens(model, text[slice(*words[at])]) - 2)
     room = most - 2
     while room >= _LEAST:
         found = [text[words[first][0] : words[last][1]] for first, last in _windows(sizes, wanted, room)]
