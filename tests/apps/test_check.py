@@ -99,7 +99,9 @@ def test_a_model_is_asked_too() -> None:
     ("arguments", "message"),
     [
         ({"ignore": ["convertion"]}, "did you mean 'conversion'"),
+        ({"ignore": "convertion"}, "did you mean 'conversion'"),
         ({"false_alarms": 2}, "between 0 and 1, got 2"),
+        ({"false_alarms": "0.5"}, "between 0 and 1, got '0.5'"),
         ({"kind": "mark"}, "did you mean 'markdown'"),
         ({"kind": "xlsx"}, "give a pathlib.Path"),
     ],
@@ -110,6 +112,10 @@ def test_bad_arguments(arguments: dict[str, Any], message: str) -> None:
     for what, message in ((5, "got int"), ([{"a": 1}, 5], "got list with a int"), (b"28 km", "got bytes")):
         with pytest.raises(BadInput, match=message):
             check(what)
+
+
+def test_one_ignored_rule_need_not_be_a_list() -> None:
+    assert check(TEXT, ignore="sum", model=False) == check(TEXT, ignore=["sum"], model=False) != []
 
 
 def test_findings_are_checked_and_ranked() -> None:

@@ -49,6 +49,22 @@ def test_an_error_is_one_line_and_code_2(error: Exception, line: str, capsys: py
     assert capsys.readouterr().err == f"numerate: {line}\n"
 
 
+@pytest.mark.parametrize(
+    "words", [["check", "x", "--top", "ab c"], ["fill", "x", "--top", "1.5"], ["play", "--port", "x"]]
+)
+def test_an_option_that_is_no_number_is_quoted(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        app(words)
+    said = capsys.readouterr().err
+    assert ended.value.code == 2 and len(said.splitlines()) == 1 and f"{words[-2]}'" in said and repr(words[-1]) in said
+
+
+def test_no_address_is_shown_for_a_port_that_cannot_be(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        app(["play", "--port", "70000"])
+    assert capsys.readouterr().err == "numerate: --port must lie between 1 and 65535, got 70000\n"
+
+
 def test_memory_of_torch_and_deep_nesting_are_told() -> None:
     assert "not enough memory" in message_of(RuntimeError("DefaultCPUAllocator: can't allocate memory: 8 bytes"))
     assert message_of(Exception("File too large (os error 27)")) == "File too large"

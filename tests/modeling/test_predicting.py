@@ -12,6 +12,7 @@ import torch
 from tiny_models import ASKING, KINDS, NUMBERS, PLAIN, new_backbone, number_batch, tokenizer_of
 
 import numerate
+from numerate.errors import BadInput
 from numerate.modeling.fitting import fit_parts
 from numerate.processing.number_table import NumberTable
 from numerate.processing.scaling import Scaling
@@ -33,8 +34,10 @@ def test_long_texts_are_cut_as_in_training(name: str, recipe: str) -> None:
     model = attached(name, recipe)
     assert len(model.predict([LONG, *ASKING])) == 4
     late = "so it was, and " * 60 + "the tower is [NUM] metres tall"
-    with pytest.raises(ValueError, match=r"\[NUM\] of text 1 is not among its first 12[68] tokens: shorten the text"):
+    with pytest.raises(BadInput, match=r"\[NUM\] of text 1 is not among its first 12[68] tokens: shorten the text"):
         model.predict([ASKING[0], late])
+    with pytest.raises(BadInput, match=r"text 1 has no \[NUM\], .* got 'no gap'"):
+        model.predict([ASKING[0], "no gap"])
 
 
 def test_texts_are_cut_at_the_length_of_the_training(tmp_path: Path) -> None:

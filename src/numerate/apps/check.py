@@ -7,6 +7,7 @@ import logging
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,7 +67,7 @@ class CheckOptions:
 
 
 def check(
-    what: Any, *, model: Any = None, ignore: Iterable[str] = (), false_alarms: float | None = None,
+    what: Any, *, model: Any = None, ignore: str | Iterable[str] = (), false_alarms: float | None = None,
     kind: str | None = None,
 ) -> list[Finding]:  # fmt: skip
     """Finds numbers that contradict each other, or that look wrong.
@@ -78,7 +79,7 @@ def check(
             default the model of the environment variable NUMERATE_MODEL, or `models/numerate-mini` of the repository;
             where there is none, the logger `numerate` says so once, and only rules and distributions of columns are
             used. False asks for no model.
-        ignore: Ids of rules that are left out.
+        ignore: Ids of rules that are left out; or one.
         false_alarms: Share of the right numbers that may be reported as improbable; by default 1 % of those that a
             model judges, and about one in a table by the distributions of its columns.
         kind: Format of a text or path, as `markdown`; by default decided by the text, or by the name of the file.
@@ -99,7 +100,8 @@ def check(
     """
     from numerate.apps.check_models import checker_of
 
-    options = CheckOptions(ignore=tuple(ignore), false_alarms=_checked(false_alarms), kind=kind)
+    ignored = (ignore,) if isinstance(ignore, str) else tuple(ignore)
+    options = CheckOptions(ignore=ignored, false_alarms=_checked(false_alarms), kind=kind)
     check_ignored(options.ignore)
     if isinstance(what, Path):
         outcome = check_file(str(what), options, model=checker_of(model, false_alarms))
@@ -278,6 +280,6 @@ def _tell(problems: Iterable[Problem]) -> None:
 
 
 def _checked(false_alarms: float | None) -> float | None:
-    if false_alarms is not None and not 0 < false_alarms < 1:
-        raise BadInput(f"false_alarms must lie between 0 and 1, got {false_alarms}")
+    if false_alarms is not None and not (isinstance(false_alarms, Real) and 0 < false_alarms < 1):
+        raise BadInput(f"false_alarms must lie between 0 and 1, got {false_alarms!r}")
     return false_alarms

@@ -104,7 +104,7 @@ def message_of(error: BaseException) -> str:
         return _line(str(error), 10 * LONGEST)
     if isinstance(error, _UsageError):
         context = getattr(error, "ctx", None)
-        message = _line(error.format_message(), LONGEST).rstrip(".")  # type: ignore[attr-defined]
+        message = _line(error.format_message(), LONGEST).rstrip(".") + _got(error)  # type: ignore[attr-defined]
         return f"{message}; see {context.command_path if context else 'numerate'} --help"
     said = _line(str(error), LONGEST)
     if isinstance(error, ModuleNotFoundError) and error.name:
@@ -123,6 +123,13 @@ def message_of(error: BaseException) -> str:
     if isinstance(error, RecursionError):
         return f"the input is nested too deeply ({said})"
     return f"{type(error).__name__}: {said or 'no message'}; --debug shows where"
+
+
+def _got(error: BaseException) -> str:
+    """The value of an option that is no number, where the parser's message (of pydantic) does not have it."""
+    if not hasattr(cause := error.__cause__, "errors"):
+        return ""
+    return f", got {_line(str(cause.errors()[0]['input']), 80)!r}"
 
 
 def outlive_the_reader() -> None:

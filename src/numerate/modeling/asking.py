@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import torch
 
+from numerate.errors import BadInput
 from numerate.modeling.fingerprint import fingerprint, is_same
 from numerate.modeling.introspection import base_of
 from numerate.modeling.tokenizer_checks import longest_text
@@ -143,7 +144,7 @@ def asked_batch(model: NumberModel, texts: list[str]) -> NumberBatch:
     """The batch of texts with a literal [NUM], cut as in training: at `model.max_tokens` or the model's maximum.
 
     Raises:
-        ValueError: A [NUM] is cut off.
+        BadInput: A [NUM] is cut off.
     """
     most = most_tokens(model)
     options: dict[str, Any] = {} if most is None else {"truncation": True, "max_length": most}
@@ -154,7 +155,7 @@ def asked_batch(model: NumberModel, texts: list[str]) -> NumberBatch:
         whole = model.processor(texts, **padded, truncation=True, max_length=_WHOLE)  # else transformers warns
         lost = (whole["number_given"] == ASKED).sum(1) > (batch["number_given"] == ASKED).sum(1)
         for index in lost.nonzero()[:, 0].tolist():
-            raise ValueError(f"the [NUM] of text {index} is not among its first {most} tokens: shorten the text")
+            raise BadInput(f"the [NUM] of text {index} is not among its first {most} tokens: shorten the text")
     return batch.to(model.device)
 
 
@@ -162,9 +163,9 @@ def check_asked(batch: NumberBatch, texts: list[str]) -> None:
     """Refuses texts that ask for no number: their answers would be missing among the others.
 
     Raises:
-        ValueError: A text has no [NUM].
+        BadInput: A text has no [NUM].
     """
     asks = (batch["number_given"] == ASKED).any(1).tolist()
     for index, text in enumerate(texts):
         if not asks[index]:
-            raise ValueError(f"text {index} has no [NUM], as in 'It is [NUM] km long.': got {text[:60]!r}")
+            raise BadInput(f"text {index} has no [NUM], as in 'It is [NUM] km long.': got {text[:60]!r}")

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from numerate.embedders.gate import ZeroGate
+from numerate.errors import BadInput
 from numerate.modeling import introspection
 from numerate.modeling.answer_context import in_context
 from numerate.modeling.asking import (
@@ -307,12 +308,12 @@ class NumberModel(PretrainedInterface):
             target: For an encoder-decoder, the decoder's text with `[NUM]` in it; one for all texts, or one for each.
 
         Raises:
-            ValueError: A text has no `[NUM]`, a `[NUM]` is cut off, or the model did not learn to predict hidden
+            BadInput: A text has no `[NUM]`, a `[NUM]` is cut off, or the model did not learn to predict hidden
                 numbers. A head that was never trained on numbers is only a warning in the log.
         """
         head = self._needs_head()
         if said := refusal(self):
-            raise ValueError(said)
+            raise BadInput(said)
         texts = text_list(text, "predict")
         warn_untrained(self)
         if not texts:
@@ -324,11 +325,11 @@ class NumberModel(PretrainedInterface):
         batch["input_ids"] = asked_ids(self, batch)
         asking = texts
         if not self.info.is_encoder_decoder and target != "[NUM]":
-            raise ValueError(f"target is what an encoder-decoder answers, got {target!r}: ask with [NUM] in the text")
+            raise BadInput(f"target is what an encoder-decoder answers, got {target!r}: ask with [NUM] in the text")
         if self.info.is_encoder_decoder:
             asking = [target] * len(texts) if isinstance(target, str) else list(target)
             if len(asking) != len(texts):
-                raise ValueError(f"target must be one text or one for each of {len(texts)} texts, got {len(asking)}")
+                raise BadInput(f"target must be one text or one for each of {len(texts)} texts, got {len(asking)}")
             answer = asked_batch(self, asking)
             check_asked(answer, asking)
             batch["labels"] = answer["input_ids"].masked_fill(answer["attention_mask"] == 0, -100)
@@ -401,7 +402,7 @@ class NumberModel(PretrainedInterface):
 
     def _needs_head(self) -> Head:
         if self.head is None:
-            raise ValueError("this model has no number head: attach it with head='recipe' or head='mixture'")
+            raise BadInput("this model has no number head: attach it with head='recipe' or head='mixture'")
         return self.head
 
     def _labelled(self, task: Task | None, words: bool = True) -> Tensor | None:
