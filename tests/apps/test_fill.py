@@ -14,8 +14,9 @@ from typer.testing import CliRunner
 
 import numerate
 from numerate.apps import default_model
+from numerate.apps import fill as filling
 from numerate.apps.calibrating import calibrate
-from numerate.apps.fill import fill, fill_gaps, fill_tables
+from numerate.apps.fill import fill, fill_gaps, fill_tables, load_model
 from numerate.cli.app import app
 from numerate.errors import BadInput
 from numerate.modeling.attaching import attach
@@ -69,6 +70,22 @@ def test_tables_have_a_column_for_each_model(models: list[str]) -> None:
         (TEXT, 2, 3),
         (TEXT.replace("45", "7"), 2, 3),
     ]
+
+
+def test_the_default_model_is_loaded_once(models: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded: list[str] = []
+
+    def counting(name: str) -> Any:
+        loaded.append(name)
+        return load_model(name)
+
+    monkeypatch.setenv("NUMERATE_MODEL", models[0])
+    monkeypatch.setattr(filling, "load_model", counting)
+    filling._default.cache_clear()
+    assert fill(TEXT) == fill(TEXT) and loaded == [models[0]]
+    fill(TEXT, models[0])
+    assert loaded == [models[0]] * 2
+    filling._default.cache_clear()
 
 
 def test_bad_input_is_one_line_that_quotes_it(models: list[str], tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import math
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,9 @@ from judging_models import facts, judging_model
 from typer.testing import CliRunner
 
 from numerate.apps.calibrating import calibrate
+from numerate.apps.check import check
 from numerate.apps.documents import Document
+from numerate.apps.fill import fill
 from numerate.apps.plausible import PlausibilityChecker, judgements
 from numerate.apps.shown_texts import units_of
 from numerate.cli.app import app
@@ -45,6 +48,18 @@ def test_false_alarms_are_as_many_as_asked_for() -> None:
         found["slip"] = np.array([each.p for each in some])
         for name, p in found.items():
             assert (p <= share).mean() == pytest.approx(share, abs=0.07), (name, kind)
+
+
+def test_threads_are_answered_one_after_the_other() -> None:
+    """As in a web service: the state that a pass records must not be another thread's."""
+    texts = [f"The tower is {height} metres tall." for height in range(3, 3000, 150)]
+    gaps = [f"The [MASK] of {height} metres is [NUM] m wide." for height in range(1, 21)]
+    judge, model = checker(false_alarms=0.5), judging_model()
+    expected = [check(text, model=judge) for text in texts], [fill(gap, model) for gap in gaps]
+    with ThreadPoolExecutor(4) as threads:
+        checked = threads.map(lambda text: check(text, model=judge), texts)
+        filled = threads.map(lambda gap: fill(gap, model), gaps)
+        assert (list(checked), list(filled)) == expected
 
 
 def test_a_slip_is_found_at_its_place_and_named() -> None:

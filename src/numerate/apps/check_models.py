@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ FALSE_ALARMS = 0.01
 WITHOUT_MODEL = (
     "no model found: only consistency and the distributions of the file's own columns are checked; name a model by"
 )
+_LOADING = threading.Lock()
 _log = logging.getLogger("numerate")
 
 
@@ -45,7 +47,8 @@ def checker_of(model: Any, false_alarms: float | None = None) -> Checker | None:
             return None
     rate = FALSE_ALARMS if false_alarms is None else false_alarms
     if isinstance(model, str | Path):
-        return _loaded(str(model), rate)
+        with _LOADING:  # one of several threads loads it
+            return _loaded(str(model), rate)
     if hasattr(model, "check"):
         return model
     if hasattr(model, "processor"):

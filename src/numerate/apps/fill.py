@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +21,7 @@ MASK = "[MASK]"
 """The gap of a word in a text; it stands for the mask token of any model."""
 NUM = "[NUM]"
 MOST_GAPS = 64
+_LOADING = threading.Lock()
 
 
 def fill(
@@ -31,7 +34,7 @@ def fill(
     Args:
         text: A text with at least one `[MASK]` or `[NUM]`.
         model: A `NumberModel`, a folder or Hub id of one or of any masked language model (for words), or several; by
-            default the model that comes with numerate.
+            default the model that comes with numerate, which is loaded once.
         swap: Numbers that replace the first one, as they are written; or one.
         top: Words or numerals of each gap.
 
@@ -58,7 +61,7 @@ def fill(
     if several and not model:
         raise BadInput("model must have at least one model, got an empty list")
     for name in model if several else [default_model() if model is None else model]:
-        loaded = load_model(name)
+        loaded = _kept(name) if model is None else load_model(name)
         label = str(name) if isinstance(name, str | Path) else type(loaded).__name__
         shares = _shares(loaded, label, [each for _, each in texts]) if masks else []
         for at, (number, each) in enumerate(texts):
@@ -263,8 +266,24 @@ def load_model(name: Any, recipe: str = "subwords") -> Any:
         raise BadInput(f"cannot load {name}: {' '.join(str(error).split())[:300]}") from None
 
 
+def _kept(name: str) -> Any:
+    with _LOADING:  # one of several threads loads it
+        return _default(name)
+
+
+@lru_cache(maxsize=1)
+def _default(name: str) -> Any:
+    return load_model(name)
+
+
 def _shares(model: Any, name: str, texts: list[str]) -> Any:
     """Distributions at the masks of all texts: (masks, V) float64, without the tokens that numerate added."""
+    from numerate.modeling.asking import in_turn
+
+    return in_turn(_shares_alone)(model, name, texts)
+
+
+def _shares_alone(model: Any, name: str, texts: list[str]) -> Any:
     import torch
 
     from numerate.apps.gap_passages import passages_of

@@ -13,6 +13,7 @@ from numerate.apps.gap_passages import passages_of
 from numerate.apps.gap_places import places_of, spelled_out
 from numerate.errors import BadInput
 from numerate.heads.mixture import from_signed_log, signed_log
+from numerate.modeling.asking import in_turn
 from numerate.modeling.plausibility import UNIT
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ def number_gaps(model: Any, name: str, text: str, top: int = 5) -> list[dict[str
     return number_gaps_of_texts(model, name, [text], top)[0]
 
 
+@in_turn
 def number_gaps_of_texts(model: Any, name: str, texts: Sequence[str], top: int = 5) -> list[list[dict[str, Any]]]:
     """`number_gaps` of several texts with one pass of the model, and one search for all quantiles.
 

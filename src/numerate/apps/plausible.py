@@ -22,6 +22,7 @@ from numerate.apps.table_mates import is_usual, mates_of
 from numerate.apps.undoubted import is_meant_sign, is_no_size
 from numerate.errors import BadInput
 from numerate.heads.mixture import from_signed_log, signed_log
+from numerate.modeling.asking import in_turn
 from numerate.modeling.number_calibration import alarm_measure, group_of
 from numerate.modeling.plausibility import (
     BATCH_TOKENS,
@@ -113,6 +114,7 @@ class Judgement:
         return min(factor * _PRIOR / (factor * _PRIOR + 1 - _PRIOR), _MOST)
 
 
+@in_turn
 def judgements(
     model: NumberModel, texts: Sequence[str], *, measure: str | None = None, ratio: float = RATIO,
     calibration: NumberCalibration | None = None, batch_tokens: int = BATCH_TOKENS, fast: bool = False,
