@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["located", "marks_at"]
 
 MAX_PASSAGE = 400
+_ALIGNED = re.compile(r"[^\s.!?](?: {3,}|\t)\S")
 
 
 def located(finding: Finding, document: Document) -> Finding:
@@ -36,7 +38,9 @@ def located(finding: Finding, document: Document) -> Finding:
             table=document.caption,
         )  # fmt: skip
     start, end = finding.span or (0, 0)
-    left, right = next((span for span in document.sentences if span[0] <= start and end <= span[1]), (start, end))
+    left, right = _row_around(document.text, start, end) or next(
+        (span for span in document.sentences if span[0] <= start and end <= span[1]), (start, end)
+    )
     if right - left > MAX_PASSAGE:
         left, right = max(left, start - MAX_PASSAGE // 2), min(right, end + MAX_PASSAGE // 2)
     line, column = document.position(start)
@@ -48,6 +52,16 @@ def located(finding: Finding, document: Document) -> Finding:
         finding, message=message, meant=meant, source=document.source, line=line, column=column, passage=passage,
         marked=(start - left, end - left), table=document.caption, end_column=None if at is None else at + 1,
     )  # fmt: skip
+
+
+def _row_around(text: str, start: int, end: int) -> tuple[int, int] | None:
+    """The line of a number, without the space around it, if its cells are aligned: a row of a table."""
+    begin, behind = text.rfind("\n", 0, start) + 1, text.find("\n", end)
+    line = text[begin : behind if behind >= 0 else len(text)]
+    if _ALIGNED.search(line) is None or "\n" in text[start:end]:
+        return None
+    begin += len(line) - len(line.lstrip())
+    return begin, begin + len(line.strip())
 
 
 def _in_one_line(text: str) -> str:

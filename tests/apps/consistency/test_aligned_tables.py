@@ -173,3 +173,10 @@ def test_cells_may_be_divided_by_tabs_and_bars(mark: str) -> None:
 )
 def test_prose_is_no_table(text: str) -> None:
     assert list(aligned_tables(text)) == []
+
+
+def test_the_passage_of_a_row_is_its_line() -> None:
+    (finding,) = check(STATEMENT.replace("2,298.89", "2,289.89"), model=False, kind="text")
+    assert finding.passage == "11 Feb   DD   Energy               112.47               2,289.89"
+    assert finding.line == 7 and finding.marked is not None
+    assert finding.passage[slice(*finding.marked)] == "2,289.89"
