@@ -22,6 +22,12 @@ def found(text: str) -> list[tuple[str, str]]:
          "ha).", "count", "four", "three"),
         ("Cores were taken at {} depths (5, 10, 20, 40 and 80 cm).", "count", "four", "five"),
         ("The rope is sold in {} diameters of 6, 8, 10 and 12 mm.", "count", "five", "four"),
+        # A whole with a unit and its parts, without a word between them.
+        ("We generated {}, 7.2 GWh from wind, 29.8 GWh from hydro and 4.6 GWh from "
+         "solar.", "sum", "46.1 GWh", "41.6 GWh"),
+        ("Revenue was {}, with $310 million from Europe, $120 million from Asia and $72 million from "
+         "America.", "sum", "$520 million", "$502 million"),
+        ("Exports reached {}, $5.2 billion to Europe and $2.7 billion to Asia.", "", "", "$9.1 billion"),
         # Ages of things.
         ("The mill, built in 1848, was restored in 1993, when it was {} old.", "difference", "155 years", "145 years"),
         ("The oak was planted in 1790. It fell in 1987, when the tree was {} old.", "", "", "197 years"),

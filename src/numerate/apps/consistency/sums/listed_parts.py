@@ -145,7 +145,11 @@ def listed_parts(sentence: Sentence) -> Iterator[Finding]:
     elif all(_RESULTS.match(sentence.beside(each)[1]) for each in parts):
         complete = _IN_GAMES.search(sentence.beside(total)[0]) is not None and (too_much or len(parts) > 2)
     else:
-        complete = _VERB.match(_without(first, containers)) is not None and (
+        # The unit of a total stands for the word behind it: `46.1 GWh, 7.2 GWh from wind and ...`; of two parts less
+        # than the whole there may be a third.
+        is_sure = too_much or len(parts) > 2 or is_typo(total, whole)
+        behind = f" unit{first}" if total.unit is not None and is_sure else first
+        complete = _VERB.match(_without(behind, containers)) is not None and (
             bool(containers)
             or _DOWN.match(first) is not None
             or _COLON.search(first) is not None
