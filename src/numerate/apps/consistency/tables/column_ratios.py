@@ -15,12 +15,16 @@ LEARN_ROWS = 2_000
 """Rows that relations are learnt from."""
 MOST_DIGITS = 4
 """Significant digits of a ratio that somebody may have chosen: 0.19, 1.075."""
+MOST_TRIED = 12
+"""Rows whose quotients are tried."""
 LEAST_EXACT = 5
 """Rows in which whole numbers must have an exact ratio: fewer have one by chance, or are prices with a discount."""
 
 
-def constant_ratio(table: NumberTable, a: int, target: int) -> float | None:
+def constant_ratio(table: NumberTable, a: int, target: int, *, is_told: bool = False) -> float | None:
     """The ratio of two columns, a round one if that fits as well; None if one column copies the other.
+
+    Where the names tell that there is one (`is_told`), one row that has another ratio is put up with.
 
     Example:
         >>> from numerate.apps.consistency.tables.table_numbers import NumberTable
@@ -40,12 +44,19 @@ def constant_ratio(table: NumberTable, a: int, target: int) -> float | None:
     near = np.abs(ratios / ratio - 1) < 0.1
     whole = float(np.abs(one[near]).sum())
     ratio = float(np.abs(other[near]).sum()) / whole * (1 if ratio > 0 else -1) if whole > 0 else ratio
+
+    def count(tried: float) -> int:
+        return int((np.abs(other - tried * one) <= 0.51 * steps).sum())
+
+    if is_told:
+        # One wrong cell spoils a sum; the largest numbers have the finest quotients.
+        ratio = max([ratio, *ratios[np.argsort(-np.abs(one))[:MOST_TRIED]].tolist()], key=count)
     if abs(ratio - 1) < 1e-9:
         return None
     # A ratio that somebody chose gives every rounded cell; one that was estimated is a little off for large numbers.
     for digits in range(1, MOST_DIGITS + 1):
         rounded = float(f"{ratio:.{digits - 1}e}")
-        if rounded != 1 and int((np.abs(other - rounded * one) <= 0.51 * steps).sum()) >= max(3, near.sum()):
+        if rounded != 1 and count(rounded) >= max(3, near.sum() - is_told):
             return rounded
     return ratio
 

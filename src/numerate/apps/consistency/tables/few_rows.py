@@ -49,11 +49,12 @@ _IN = regex(
 )
 _TOTAL = regex(r"(?:totals?|sum|summe|gesamt\w*)\b", re.IGNORECASE)
 _RANGE = regex(r"(?P<low>\d+(?:\.\d+)?) ?(?:[-–—]|to) ?(?P<high>\d+(?:\.\d+)?)(?: ?[A-Za-zµ°%/]{1,8})?")
-_NO_RANGE = regex(
-    r"\b(?:score|result|sets?|seasons?|years?|code|no|number|id|ref|phones?|tel|record|w-l|dates?|times?|hours"
-    r"|pages?|ratio|odds|open\w*)\b",
+_RANGES = regex(
+    r"\b(?:reference|normal|ranges?|limits?|intervals?|c\.?i\.?|tolerances?|targets?|expected|span|bands?|ages?"
+    r"|min[-–/ ]max|referenz\w*|norm\w*|bereich)\b",
     re.IGNORECASE,
 )
+"""Names of columns with ranges; hyphens also stand in results, seasons and codes."""
 
 
 def two_row_sums(document: Document, table: NumberTable) -> Iterator[Finding]:
@@ -128,7 +129,7 @@ def _entries(table: NumberTable, labels: list[str], rows: list[int], column: int
 def cell_ranges(document: Document, table: NumberTable) -> Iterator[Finding]:
     """`5.1-3.5` in a column whose other ranges go up."""
     for column, name in enumerate(document.header):
-        if column in table.numeric or _NO_RANGE.search(name) or len(document.rows) > 500:
+        if column in table.numeric or not _RANGES.search(name):
             continue
         cells = [cell_of(table, row, column).strip() for row in range(len(document.rows))]
         found = {row: match for row, cell in enumerate(cells) if (match := _RANGE.fullmatch(cell))}

@@ -26,11 +26,11 @@ from numerate.apps.consistency.tables.formulas import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numerate.apps.consistency.tables.table_numbers import NumberTable
 
-__all__ = ["COUNTED", "PRICED", "YEAR", "Candidate", "known_by_name", "rates_by_name", "runs"]
+__all__ = ["COUNTED", "PRICED", "YEAR", "Candidate", "known_by_name", "rates_by_name", "rates_by_unit", "runs"]
 
 _WON = regex(r"w|won|wins", re.IGNORECASE)
 _DRAWN = regex(r"d|t|drawn|draws|ties|tied", re.IGNORECASE)
@@ -64,6 +64,14 @@ _BOTH = regex(
 )
 _PER = regex(r"(\S.*?)(?: per | ?/ ?)(?:an? )?(\S.*)", re.IGNORECASE)
 _BRACKETS = regex(r"\s*\([^()]*\)")
+_UNITS = regex(r"\((?:in )?([a-zµ€$£°²³]{1,8}) ?(?:/|per) ?([a-zµ€$£°²³]{1,8})\)\s*$", re.IGNORECASE)
+_SCALES = (
+    (1e9, regex(r"\([^()]*(?:\bbillions?|\bbn|\bmrd|[€$£]bn)\b[^()]*\)", re.IGNORECASE)),
+    (1e6, regex(r"\((?:[^()]*(?:\bmillions?|\bmn|\bmio|[€$£]m)|m)\b[^()]*\)", re.IGNORECASE)),
+    (1e3, regex(r"\((?:[^()]*(?:\bthousands?|\b000s?|'000|[€$£]k)|k)\b[^()]*\)", re.IGNORECASE)),
+)
+_PERSONS = ("capita", "head", "person", "inhabitant", "resident")
+_PEOPLE = regex(r"\b(?:populations?|inhabitants?|persons?|people|residents?|heads?|capita)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,13 +204,43 @@ def rates_by_name(table: NumberTable, columns: list[int]) -> Iterator[Candidate]
             if _is_called(table.header[a], rate[1]) and (
                 _is_called(table.header[b], rate[2]) or header_unit(table.header[b]) == rate[2]
             ):
-                text = f"{table.header[target]} = {table.header[a]} / {table.header[b]}"
-                yield Candidate("percentage", target, (a, b), text, quotient_of(a, b, 1.0), is_told=True)
+                yield from _quotients(table.header, target, a, b)
+
+
+def rates_by_unit(table: NumberTable, columns: list[int]) -> Iterator[Candidate]:
+    """Quotients that the units tell: `Speed (km/h)` beside columns in km and in h."""
+    for target in columns:
+        units = _UNITS.search(table.header[target])
+        if units is None:
+            continue
+        for a, b in itertools.permutations([each for each in columns if each != target], 2):
+            if (_unit_in(table.header[a]), _unit_in(table.header[b])) == (units[1].lower(), units[2].lower()):
+                yield from _quotients(table.header, target, a, b)
+
+
+def _quotients(name: Sequence[str], target: int, a: int, b: int) -> Iterator[Candidate]:
+    """A quotient as the numbers stand, and as the names scale them: `(m)` are millions, or metres."""
+    for scale in {1.0: None, _scale_of(name[a]) / _scale_of(name[b]) / _scale_of(name[target]): None}:
+        text = f"{name[target]} = {name[a]} / {name[b]}{'' if scale == 1 else f' x {scale:,.6g}'}"
+        yield Candidate("percentage", target, (a, b), text, quotient_of(a, b, scale), is_told=True)
+
+
+def _unit_in(header: str) -> str | None:
+    """What stands in the brackets at the end of a name: `km` of `Distance (km)`."""
+    found = _BRACKETS.findall(header)
+    return found[-1].strip(" ()").lower() if found else None
+
+
+def _scale_of(header: str) -> float:
+    """What a number of a column stands for, by its name: a million of `GDP (€ million)`, else 1."""
+    return next((size for size, pattern in _SCALES if pattern.search(header)), 1.0)
 
 
 def _is_called(header: str, noun: str) -> bool:
     """Whether a column is named by a noun, in whatever number: `Ships` by `ship`, `Total cost (EUR)` by `cost`."""
     words, wanted = (_BRACKETS.sub("", each).strip().lower() for each in (header, noun))
+    if wanted in _PERSONS:
+        return _PEOPLE.search(words) is not None
     words, wanted = (f"{each[:-3]}y" if each.endswith("ies") else each.removesuffix("s") for each in (words, wanted))
     return words == wanted or words.endswith(f" {wanted}")
 

@@ -32,9 +32,11 @@ from numerate.apps.consistency.tables.named_relations import (
     Candidate,
     known_by_name,
     rates_by_name,
+    rates_by_unit,
     runs,
 )
 from numerate.numerals.unit_factors import converted
+from numerate.numerals.unit_tables import CODES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -100,6 +102,7 @@ _OUT = regex(
     re.IGNORECASE,
 )
 _TO_PAY = regex(r"\b(?:amount|total|cost|revenue|sum|sales|pay|value|charge|subtotal)\b", re.IGNORECASE)
+_CURRENCY = regex(rf"\b(?:{'|'.join(sorted(CODES))})\b|[€$£¥]")
 _AREA = regex(r"\barea\b", re.IGNORECASE)
 _SIDE = regex(r"\b(?:length|width|depth|breadth|height|long|wide)\b", re.IGNORECASE)
 _WHOLE = regex(
@@ -137,6 +140,7 @@ def candidates_of(table: NumberTable, columns: list[int]) -> Iterator[Candidate]
                 told = _is_price(name[a], name[b], name[target])
                 text = f"{name[target]} = {name[a]} x {name[b]}"
                 yield Candidate("product", target, (a, b), text, product_of(a, b), is_told=told)
+    yield from rates_by_unit(table, columns)
     yield from _down_the_rows(table, likely, columns)
     yield from known_by_name(table, columns)
     typical = {each: float(np.nanmedian(np.abs(table.values[:LEARN_ROWS, each]))) for each in columns}
@@ -168,11 +172,12 @@ def candidates_of(table: NumberTable, columns: list[int]) -> Iterator[Candidate]
                 yield Candidate("percentage", target, (a, b), text, quotient_of(a, b, scale))
     for a, target in itertools.combinations(columns, 2):
         known = _unit_ratio(name[a], name[target])
-        ratio = known or constant_ratio(table, a, target)
+        told = known is not None or _are_currencies(name[a], name[target])
+        ratio = known or constant_ratio(table, a, target, is_told=told)
         if ratio is not None:
             text = f"{name[target]} = {ratio:.6g} x {name[a]}"
             cost = -6.0 if known else 4.0 if ratio == float(f"{ratio:.3g}") else UNROUND
-            yield Candidate("ratio", target, (a,), text, scaled_by(a, ratio), cost, known is not None)
+            yield Candidate("ratio", target, (a,), text, scaled_by(a, ratio), cost, told)
     for a, target in itertools.permutations(columns, 2):
         ratio = exact_ratio(table, a, target)
         if ratio is not None:
@@ -272,6 +277,12 @@ def _likely(table: NumberTable, columns: list[int]) -> list[int]:
 def is_named(header: str) -> bool:
     """Whether the name of a column says that it is computed from others."""
     return _CHANGE.search(header) is not None or _WHOLE.search(header) is not None
+
+
+def _are_currencies(one: str, other: str) -> bool:
+    """Whether two columns are amounts in two currencies by their names: `EUR`, `Price (USD)`."""
+    first, second = (_CURRENCY.findall(each) for each in (one, other))
+    return len(first) == len(second) == 1 and first != second
 
 
 def _unit_ratio(one: str, other: str) -> float | None:
