@@ -180,3 +180,10 @@ def test_the_passage_of_a_row_is_its_line() -> None:
     assert finding.passage == "11 Feb   DD   Energy               112.47               2,289.89"
     assert finding.line == 7 and finding.marked is not None
     assert finding.passage[slice(*finding.marked)] == "2,289.89"
+
+
+def test_a_word_for_the_sign_keeps_its_number() -> None:
+    text = "      VOL    CHANGE\nMAY  2515  off  885\nJNE  2742  up   139\nSUM  5257  off  746\n"
+    (table,) = aligned_tables(text)
+    assert all(row[2].startswith(("off", "up")) for row in table.document.rows)
+    assert found(text) == []

@@ -28,6 +28,7 @@ __all__ = ["AlignedTable", "aligned_tables"]
 
 _CELL = re.compile(r"[^\s|│┃]+(?:[ \u00a0\u202f][^\s|│┃]+)*")
 _LEADER = re.compile(r"[.·…_]{3,}")
+_MOVE = re.compile(r"\b(?:up|off|down|dn) +(?=\d)")
 _QUOTED = re.compile(r"[ \t]*(?:>[ \t]*)*(?:[*•+-][ \t]+)?")
 _RULE = re.compile(r"[ \t>|│┃]*[-=_+—─━┼├┤:.|]{2,}[-=_+—─━┼├┤:.| \t]*")
 _AMOUNT = (
@@ -148,6 +149,8 @@ def _line_of(raw: str, start: int) -> _Line | None:
     quoted = _QUOTED.match(raw)
     begin = quoted.end() if quoted is not None else 0
     shown = _LEADER.sub(lambda found: " " * len(found[0]), raw) if "..." in raw or "__" in raw or "…" in raw else raw
+    if _MOVE.search(shown):
+        shown = _MOVE.sub(lambda found: found[0].replace(" ", "_"), shown)  # one cell: a number with its sign
     cells = [(*each.span(), each[0]) for each in _CELL.finditer(shown, begin)]
     named = _NAMED.fullmatch(raw, cells[0][0], cells[0][1]) if len(cells) == 1 else None
     if named is not None:
