@@ -54,6 +54,10 @@ def test_lengths_and_years_are_no_codes() -> None:
     text = "The road is 9.3 miles long ( 51.0 km ). The 19690 Saints came in 160th place in the 2006-07 season. "
     text += "It is a 20110 American film of 20000 BC, made by the 12345 Saints in 11994 Quist."
     assert [each.text for each in numerate.find(text) if is_code(text, each)] == []
+    # Slips: a figure too many in a year or a season, a factor of ten or a thousand.
+    text = "20010 Belarusian First League was the eleventh. The university had 46000 Pulitzer Prizes in the 2012-13000 "
+    text += "Green Bay season. They won the 4000 x 400 metres relay. It lies at 48000.1° N, the 2004000-07 season."
+    assert [each.text for each in numerate.find(text) if is_code(text, each)] == []
 
 
 @pytest.mark.parametrize(

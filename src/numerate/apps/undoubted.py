@@ -19,7 +19,7 @@ __all__ = ["is_code", "is_meant_sign", "is_no_size", "is_recent_year", "is_value
 _NEAR = 60
 """Characters on both sides of a number that are searched."""
 _NAMED = r"[A-ZÄÖÜ][\w.'’-]{0,30}"
-_CODES = [
+_PLACES = [
     re.compile(pattern)
     for pattern in (
         # Degrees of latitude and longitude, and decimal ones with four digits in pairs.
@@ -29,6 +29,12 @@ _CODES = [
         # `12 km long (7.5 mi)` is no longitude.
         r"(?i:\b(?:(?:latitude|longitude|lat|lon|lng|coordinates?|gps)\b\W{0,3}|long\.?\s?[:=]\s?)"
         r"-?\d+\.\d+(?:\W{1,3}-?\d+\.\d+)?)",
+    )
+]
+_MOST_DEGREES = 360
+_CODES = [
+    re.compile(pattern)
+    for pattern in (
         # Streets and post codes.
         rf"\b\d{{1,5}}[A-Za-z]?\s(?:{_NAMED}\s){{1,3}}(?:Street|St|Avenue|Ave|Road|Rd|Lane|Drive|Dr|Boulevard|Blvd|"
         r"Square|Place|Way|Court|Terrace|Highway|Hwy|Parkway|Crescent)\b",
@@ -41,14 +47,15 @@ _CODES = [
         # What is named by a number: an application, a case, a form.
         r"\b[Nn](?:o|os|r)(?:\.:?|:)\s?[A-Z]{0,3}\d[\d.,/-]*\d",
         # Sizes of pictures; groups of digits with gaps, as of phones, cards and accounts.
-        r"(?<![\d.,])\d{3,5}\s?[x×]\s?\d{3,5}(?![\d.,]?\d)",
+        r"(?<![\d.,])\d{3,5}\s?[x×]\s?\d{3,5}(?![\d.,]?\d)(?!\s?(?:[cmk]?m|met(?:re|er)s?|ft|feet|yards?|relay)\b)",
         r"(?<![\d.,])\d{2,6}(?:[ -]\d{2,6}){2,}(?![.,]?\d)",
         r"(?<![\d.,/-])0\d+(?:[ /-]\d+)*(?![.,]?\d)",
         # Not a season, such as 2006-07.
-        r"(?<![\d.,/-])(?!\d{4,5}-\d\d(?![\d/-]|\s\d))\d+(?:[ /-]\d+)*[ /-]0\d+(?:[ /-]\d+)*(?![.,]?\d)",
+        r"(?<![\d.,/-])(?!\d{4,7}-\d\d(?![\d/-]|\s\d))\d+(?:[ /-]\d+)*[ /-]0\d+(?:[ /-]\d+)*(?![.,]?\d)",
     )
 ]
 _TOWN = re.compile(r"\s[A-ZÄÖÜ][a-zäöüß]")
+_TOWN_ALONE = re.compile(r"(?:\s[A-ZÄÖÜ][\w.'’-]*){1,3}\s*(?:$|[,\n;])")
 _NO_ADDRESS = re.compile(r"\b(?:[Tt]he|since|until|during|about|than|of) $")
 _NEW_PART = re.compile(r"(?:^|[,;:(\n\t]|[A-Z]-) ?$")
 _YEARS = range(1500, 2036)
@@ -93,22 +100,25 @@ def is_code(text: str, numeral: Numeral) -> bool:
         return False
     if _is_post_code(text, numeral):
         return True
-    return any(match.start() < end and begin < match.end() for pattern in _CODES for match in pattern.finditer(near))
+    patterns = _CODES if abs(numeral.value) > _MOST_DEGREES else [*_PLACES, *_CODES]
+    return any(match.start() < end and begin < match.end() for pattern in patterns for match in pattern.finditer(near))
 
 
 def _is_post_code(text: str, numeral: Numeral) -> bool:
     """Whether a number stands before a town: `80331 Munich`, but not `a 20110 American film`.
 
-    A year with a digit too many is one only where an address may begin: behind a comma, or on a line of its own.
+    A year with a digit too many is one only where an address may begin, behind a comma or on a line of its own, and
+    where nothing follows the town; thousands are one only where an address may begin.
     """
     written = numeral.text
     if len(written) != 5 or not written.isdecimal() or not _TOWN.match(text, numeral.end):
         return False
     before = text[max(0, numeral.start - _NEAR) : numeral.start]
-    if _NEW_PART.search(before):
-        return True
     is_year = any(int(written[:at] + written[at + 1 :]) in _YEARS for at in range(5))
-    return not is_year and _NO_ADDRESS.search(before) is None
+    if _NEW_PART.search(before):
+        return not is_year or _TOWN_ALONE.match(text, numeral.end) is not None
+    is_round = written.endswith("000")
+    return not is_year and not is_round and not before.endswith("-") and _NO_ADDRESS.search(before) is None
 
 
 def is_value_of_symbol(text: str, numeral: Numeral) -> bool:
