@@ -34,6 +34,13 @@ def test_one_quantity_with_two_values(text: str, wrong: str) -> None:
     "text",
     [
         "The bridge is 1,245 m long. The tunnel beside it is 1,425 m long.",
+        # Things that are named by numbers and codes.
+        "Sample 111 weighs 591 g.\n\nSample 116 weighs 951 g.",
+        "Lot no. 3 sold for $188,000.\n\nLot no. 5 sold for $818,000.",
+        "Invoice #7 amounts to $516.50.\n\nInvoice #17 amounts to $561.50.",
+        "Station S-12 recorded 387 mm of rain. Station S-13 recorded 837 mm of rain.",
+        "The weight of sample A7 was 43 g. The weight of sample B2 was 34 g.",
+        "The weight of sample 45 was 985 g. The weight of sample 54 was 247 g.",
         "Sales of phones reached $15.8 million. Sales of tablets reached $18.5 million.",
         "The acquisition price was $780 million. The disposal price was $870 million.",
         "The town had 23,150 inhabitants in 1990. At the last census there were 21,350 inhabitants.",

@@ -7,6 +7,7 @@ words that both share, words that point back (`the 41 mm nodule`, `at 24.7 cm it
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from typing import TYPE_CHECKING, NamedTuple
@@ -61,6 +62,11 @@ _SMALL = frozenset([
 ])  # fmt: skip
 _NAME = regex(r"(?<=[a-z,;–-] )(?:[A-ZÀ-Ý][a-zà-ÿ]{2,}|[A-Z]{2,4}\b)")
 _LABEL = regex(r"\b[a-z]{3,} ([A-Z]|\d{1,2}|I{1,3}|IV)\b(?![-–.,]?\d)", re.IGNORECASE)
+_CODE = regex(
+    r"(?:#|\b(?:[Nn]os?\. ?|[Nn]umber ))(\d{1,6})\b(?![-–.,]?\d)|(?<![\w$€£-])([A-Z]{1,3}-?\d{1,5})\b(?![-–.,]?\d)"
+    r"|^[A-Z][a-z]{2,} (\d{3,5})(?= [a-z])"
+)
+"""`lot no. 3`, `#17`, `S-12`, and at the beginning of a sentence `Invoice 103`."""
 _TIME = regex(
     r"\b(?:[12]\d{3}|monday|tuesday|wednesday|thursday|friday|saturday|sunday|january|february|march|april|june|july"
     r"|august|september|october|november|december|noon|dusk|dawn|midnight)\b"
@@ -165,6 +171,7 @@ def told(sentence: Sentence, place: int, quantity: Quantity) -> Told:
     found = [] if text.isupper() else [name for name in _NAME.findall(both) if not _TIME.fullmatch(name.lower())]
     names = frozenset(name.lower()[:6] for name in found)
     labels = frozenset(label for label in _LABEL.findall(both) if label.isdigit() or label.isupper())
+    labels |= frozenset(filter(None, itertools.chain.from_iterable(_CODE.findall(f"{text[:at]} | {behind}"))))
     return Told(quantity, place, before.lower(), behind.lower(), words, near, names, labels)
 
 

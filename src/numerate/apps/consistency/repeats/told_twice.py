@@ -45,6 +45,8 @@ _ANOTHER = regex(
     r" (?:is|was|lies|stands|stood|has|had|opened|followed|exists)\b"
 )
 """A sentence that introduces another thing of the kind."""
+_NAMED = regex(r"\b(?:of|in|for|at|from) (?!(?:about|only|over|under|nearly)\b)[a-z]{3,} $")
+_IS_NAMED = regex(r" (?:is|was|has|had) ")
 WINDOW = 12
 
 
@@ -70,6 +72,8 @@ def told_twice(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
             if i == j or j - i > WINDOW or a.value == b.value or not is_slip(a.value, b.value):
                 continue
             if a.group == b.group and a.unit == b.unit and not _side_by_side(sentences, a, b):
+                if _is_name(sentences[i], a) or _is_name(sentences[j], b):
+                    continue
                 if _ANOTHER.search(text, a.end, sentences[j].offset):
                     continue  # `A second tank stands beside it.`
                 one, other = told(sentences[i], i, a), told(sentences[j], j, b)
@@ -81,6 +85,13 @@ def told_twice(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
         ]
         for a in first:
             yield from _against_headline(sentences, a)
+
+
+def _is_name(sentence: Sentence, quantity: Quantity) -> bool:
+    """Whether a number is the name of a thing: `the weight of sample 45 was 985 g`."""
+    start, end = quantity.start - sentence.offset, quantity.end - sentence.offset
+    is_bare = quantity.group == "plain" and quantity.value > 1 and _IS_NAMED.match(sentence.text, end) is not None
+    return is_bare and _NAMED.search(sentence.text[max(0, start - 30) : start]) is not None
 
 
 def _has_values(sentence: Sentence) -> bool:
