@@ -72,6 +72,7 @@ def test_tables_and_texts_are_shown_and_linked(files: list[str]) -> None:
     assert '<a href="#f' in shown and ">36</a> <ins>→ 35</ins></td>" in shown
     assert '<path class="area"' in shown and "of 300 rows are shown" in shown and "without findings" not in shown
     assert shown.index("Sums") < shown.index(">36</a>") and "default-src 'none'" in shown
+    assert "Places without a link" not in shown
     assert "missing.txt" in shown and "http" not in shown.replace("http-equiv", "")
 
 
@@ -79,6 +80,7 @@ def test_a_page_has_bounds(files: list[str], monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(check_outcome, "KEPT", 50)
     outcome = check_files(files, CheckOptions(false_alarms=0.001), excerpts=True)
     page = Page(check_page(outcome).decode())
+    assert "Places without a link are in parts of the files that are not shown here." in check_page(outcome).decode()
     assert {Path(each.source).name for each in outcome.excerpts} == {"a.txt"}
     assert len([each for each in page.ids if each[0] == "n"]) == 2 < len([each for each in page.ids if each[0] == "f"])
     assert sorted(each[1:] for each in page.links if each[1] == "n") == sorted(

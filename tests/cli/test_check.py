@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -175,6 +176,8 @@ def test_the_hook_calls_the_command() -> None:
     path = Path(__file__).parents[2] / ".pre-commit-hooks.yaml"
     hook = read_yaml(path.read_text("utf-8"), path.name)[0]
     assert hook["entry"].startswith("numerate check ") and {"id", "name", "language"} <= set(hook)
+    names = ("a.md", "docs/b.tex", "c.csv", "d.docx", "e.html", "f.jsonl", "g.xlsx", "h.txt")
+    assert all(re.search(hook["files"], name) for name in names) and not re.search(hook["files"], "a.py")
 
 
 def test_folders_are_walked(file: Path, tmp_path: Path) -> None:

@@ -60,6 +60,8 @@ def check_page(outcome: Outcome) -> bytes:
     ]
     if len(shown) < len(findings):
         parts.append(f"<p>The {MAX_FINDINGS:,} most probable ones are shown; --json writes all.</p>")
+    if len(marks.placed) < len(shown):
+        parts.append("<p>Places without a link are in parts of the files that are not shown here.</p>")
     table = rule_table()
     parts += [_finding(finding, at, table, at in marks.placed) for at, finding in enumerate(shown, 1)]
     if outcome.problems:
