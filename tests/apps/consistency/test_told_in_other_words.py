@@ -33,6 +33,11 @@ def found(text: str) -> list[tuple[str, str]]:
         ("The oak was planted in 1790. It fell in 1987, when the tree was {} old.", "", "", "197 years"),
         ("The bell was cast in 1680. In 1944, when the bell was {} old, it "
          "cracked.", "difference", "246 years", "264 years"),
+        # Anniversaries by name.
+        ("The shop, founded in 1898, celebrated its centenary in {}.", "ordinal", "1989", "1998"),
+        ("The club, formed in 1950, held its golden jubilee in {}.", "ordinal", "2010", "2000"),
+        ("The orchestra, founded in 1904, recorded it for the composer's centenary in {}.", "", "", "1985"),
+        ("Founded in 1904, the Centennial Museum was rebuilt in {}.", "", "", "1985"),
         # What each gets, and all together.
         ("Each of the 2,300 employees gets €600, which costs the operator "
          "{}.", "product", "€13.8 million", "€1.38 million"),

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numerate.apps.consistency.sentences.sentences import Sentence
     from numerate.apps.findings import Finding
 
-__all__ = ["ANNUAL", "anniversaries", "editions"]
+__all__ = ["ANNUAL", "anniversaries", "editions", "named_anniversaries"]
 
 _N = slot("n", ORDINAL)
 _FIRST = regex(
@@ -62,6 +62,20 @@ _OTHER_YEAR = regex(
 
 
 _CLAIM_CUES = ("anniversary", "birthday", "jubilee", " year")
+_NAMED = tuple(
+    (count, regex(rf"\b(?:its|their|our) (?:{names})\b"))
+    for count, names in (
+        (25, r"silver (?:jubilee|wedding|anniversary)"),
+        (50, r"golden (?:jubilee|wedding|anniversary)"),
+        (60, r"diamond (?:jubilee|wedding|anniversary)"),
+        (100, r"centenary|centennial"),
+        (150, r"sesquicentennial"),
+        (200, r"bi-?(?:centenary|centennial)"),
+        (300, r"(?:ter|tri)(?:centenary|centennial)"),
+    )
+)
+"""Anniversaries whose name is their number of years."""
+_PERSONS = regex(r"\b(?:born|birth|died|death)\b")
 
 
 def anniversaries(group: list[Sentence]) -> Iterator[Finding]:
@@ -102,6 +116,24 @@ def anniversaries(group: list[Sentence]) -> Iterator[Finding]:
             message = f"From {min(years)} to {max(years)} are {real} years, not {n.text}."
             yield finding_at("ordinal", n, message, meant=float(real), probability=0.88)
             break
+
+
+def named_anniversaries(group: list[Sentence]) -> Iterator[Finding]:
+    """`founded in 1898, it celebrated its centenary in 1988`: in one sentence with two years."""
+    for sentence in group:
+        low = sentence.text.lower()
+        named = [count for count, pattern in _NAMED if pattern.search(low)]
+        years = {year: each for each in sentence.quantities if (year := _year_of(each)) is not None}
+        if len(named) != 1 or len(years) != 2 or not _BEGUN.search(sentence.skeleton):
+            continue
+        if _OTHER_YEAR.search(sentence.skeleton) or RELATIVE.search(sentence.skeleton) or _PERSONS.search(low):
+            continue
+        (first, last), (count,) = sorted(years), named
+        if last - first == count or abs(last - first - count) > 0.6 * count or _begun_in([sentence]) != first:
+            continue
+        message = f"From {first} to {last} are {last - first} years, not {count}."
+        begun, said = years[first], years[last]
+        yield finding_at("ordinal", said, message, meant=float(first + count), others=[begun], probability=0.86)
 
 
 _WHOSE = regex(r"['’]s (?:[a-z]+ )?$")

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at
-from numerate.apps.consistency.dates.anniversaries import ANNUAL, anniversaries, editions
+from numerate.apps.consistency.dates.anniversaries import ANNUAL, anniversaries, editions, named_anniversaries
 from numerate.apps.consistency.dates.placings import STANDINGS, faster_ones, periods, standings
 from numerate.apps.consistency.sentences.gates import group_gate
 from numerate.apps.consistency.sentences.patterns import regex
@@ -81,6 +81,13 @@ def ordinal_claims(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding
             if " p" in sentence.text and any(cue in sentence.text for cue in STANDINGS):
                 yield from standings(sentence)
     yield from _by_paragraphs(text, sentences)
+    yield from _by_names(text, sentences)
+
+
+@group_gate(stems("centen bicenten bi_ tercenten tricenten sesquicenten jubilee wedding"))
+def _by_names(text: str, group: SentenceGroup) -> Iterator[Finding]:
+    del text
+    yield from named_anniversaries(list(group))
 
 
 @group_gate(ORDINALS[1])
