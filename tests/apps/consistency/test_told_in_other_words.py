@@ -33,6 +33,12 @@ def found(text: str) -> list[tuple[str, str]]:
         ("The oak was planted in 1790. It fell in 1987, when the tree was {} old.", "", "", "197 years"),
         ("The bell was cast in 1680. In 1944, when the bell was {} old, it "
          "cracked.", "difference", "246 years", "264 years"),
+        # A total behind its parts, what parts go to, a price of many.
+        ("Costs were $4.5 million in Q1, $4.8 million in Q2, $5.1 million in Q3 and $5.6 million in Q4, or {} for the "
+         "year.", "sum", "$19.0 million", "$20.0 million"),
+        ("Of 312 patients screened, {} were randomised: 101 to drug A and 98 to placebo.", "sum", "204", "199"),
+        ("The company repurchased 2 million shares at an average price of $34.50, for a total of "
+         "{}.", "product", "$96 million", "$69 million"),
         # Anniversaries by name.
         ("The shop, founded in 1898, celebrated its centenary in {}.", "ordinal", "1989", "1998"),
         ("The club, formed in 1950, held its golden jubilee in {}.", "ordinal", "2010", "2000"),

@@ -41,7 +41,9 @@ _RATE_LEAD = regex(
     r"|contained|covers?|uses?|used|weighs?|weighed|seats?|carr(?:ies|ied)|has|had|takes?|took|gives?|gave|yields?|yielded"
     r"|needs?|lasts?|lasted|at|is|was|of|with|brings?|brought|pays?|paid|gets?|got|makes?|made|produces?|sells? for)"
     r"(?: [a-z]+)? [$€£]?$|s (?:of|at|with) [$€£]?$|\b(?:at|for) [$€£]?$"
+    r"|\b(?:at|for) (?:an? |the )?(?:[a-z]+ )?(?:price|cost|rate|fee|fare|wage|rent|charge|value) of [$€£]?$"
 )
+_SUM_LEAD = regex(r"\b(?:total|sum|amount|bill|invoice)(?: of)? [$€£]?$")
 _FACTOR_BEHIND = regex(r"^(?:-[a-z]+|m? ?[x×]) ")
 _TOTAL = regex(
     r"\b(?:total\w*|in all|altogether|makes?|making|made|com(?:es?|ing) to|came to|so|thus|hence|gives?|giving|gave|due"
@@ -75,13 +77,13 @@ def near_products(paragraph: Paragraph) -> Iterator[Finding]:
 
 
 def _is_rate(paragraph: Paragraph, quantity: Quantity) -> bool:
-    tail = paragraph.tail(quantity)
+    tail, lead = paragraph.tail(quantity), paragraph.lead(quantity)
     return (
         "/" in (quantity.unit or "")
         or (quantity.unit is not None and "-" in quantity.text)
         or _RATE_BEHIND.match(tail) is not None
         or _FACTOR_BEHIND.match(tail) is not None
-        or _RATE_LEAD.search(paragraph.lead(quantity)) is not None
+        or (_RATE_LEAD.search(lead) is not None and _SUM_LEAD.search(lead) is None)
     )
 
 

@@ -46,6 +46,11 @@ _SUM_BEHIND = regex(
     r"(?: [a-z'’-]+){0,3}? (?:(?:in all|in total|altogether|all told|all together|in sum|in aggregate)\b"
     r"|(?:combined|overall|together)(?=[.,;)]|$))(?! (?:the|an?|with|by|they)\b)"
 )
+_WHOLE_PERIOD = regex(
+    r" (?:for|in|over|during) (?:the |a )?(?:full |whole |entire )?(?:financial |fiscal |calendar |school )?"
+    r"(?:year|season|period|month|week|day|decade|quarter|half-year|trip|tour|term)\b"
+)
+"""`$5.1 million in Q3 and $5.6 million in Q4, or $20.0 million for the year`"""
 _SUM_CUES = stems(
     "total sum aggregate tall add amount together combined between_ altogether all_ mak made_ giv gave_ bring brought_ "
     "lifting_ taking_ took_ rais finish end close complete stand reach win_ won_ lose_ lost_ obtain get_ yield produc "
@@ -97,8 +102,8 @@ _JOIN = regex(
 )
 _STOP = regex(
     r"\b(?:of which|of whom|of them|of these|of it|of that|of this|including|includes?|included|than|compared|versus|vs"
-    r"|against|per|each|between|average|respectively|to|until|rose|fell|ranked|aged|out of|times|up|down|but|if|by"
-    r"|at least|more|another|further|additional|over|record)\b|\. "
+    r"|against|per|each|between|average|respectively|until|rose|fell|ranked|aged|out of|times|up|down|but|if|by"
+    r"|at least|more|another|further|additional|over|record)\b|\. |\bto(?: (?:an?|the|about|nearly|some))? $"
 )
 _STOP_LINK = regex(
     r"\b(?:of which|of whom|of them|of these|including|includes?|included|than|compared|versus|vs|against|per|each"
@@ -164,7 +169,7 @@ def totals_of(sentence: Sentence) -> Iterator[PartsAndTotal]:
         if at > 1 and ")" in before and before.startswith((")", " ")) and _HAS.search(before):
             yield from _run(sentence, slots, at, -1, True)
         cued = may_sum != 0 and (_SUM_BEFORE.search(before) is not None or _SUM_BEHIND.match(behind) is not None)
-        if cued and at > 1:
+        if at > 1 and (cued or (before.endswith((", or ", "; or ")) and _WHOLE_PERIOD.match(behind))):
             yield from _run(sentence, slots, at, -1, True)
         if at + 2 < len(kinds):
             includes = may_include != 0 and _INCLUDES.match(behind) is not None
