@@ -48,6 +48,8 @@ def _judged(sentence: Sentence, change: Change) -> Finding | None:
         return _factor(change)
     if c is None:
         return None
+    if c.group == "percent" and _BASIS.search(c.text):
+        return _points(sentence, change._replace(points=True)) if a.group == "percent" else None
     if a.group == "percent" and (change.points or c.group != "percent"):
         return _points(sentence, change)
     if change.points and c.group == "percent":
@@ -179,7 +181,8 @@ def _points(sentence: Sentence, change: Change) -> Finding | None:
         return None
     if _explained(sentence, change, lambda x, y: abs(scale * abs(x.value - y.value) - p.value) <= p.slack + 1e-9):
         return None
-    message = f"From {a.text} to {b.text} are {written_like(p, points)} points, not {p.text}."
+    unit = "" if _BASIS.search(p.text) else " points"
+    message = f"From {a.text} to {b.text} are {written_like(p, points)}{unit}, not {p.text}."
     return finding_at("percent", p, message, meant=points, others=[a, b])
 
 
@@ -213,6 +216,7 @@ def _factor(change: Change) -> Finding | None:
     return finding_at("percent", b, message, meant=a.value * factor, others=[a])
 
 
+_BASIS = regex(r"basis[ -]points?|bps?\b")
 _NAMED = regex(r"\b([a-z]{3,}) $")
 
 
