@@ -39,6 +39,15 @@ def found(text: str) -> list[tuple[str, str]]:
         ("Of 312 patients screened, {} were randomised: 101 to drug A and 98 to placebo.", "sum", "204", "199"),
         ("The company repurchased 2 million shares at an average price of $34.50, for a total of "
          "{}.", "product", "$96 million", "$69 million"),
+        # Times as much.
+        ("The bridge is 450 m long, {} times as long as the 150 m footbridge.", "percent", "four", "three"),
+        ("The debt of $120 million is {} times the equity of $60 million.", "percent", "3", "2"),
+        ("China's {} plants are twice as many as the 300 of India.", "percent", "900", "600"),
+        ("He was three times the champion of the {} and 200 m.", "", "", "100 m"),
+        ("The double room costs {}, the single room €80.", "", "", "€120"),
+        # What is left, and basis points.
+        ("Revenue of €840 million less costs of €790 million gave a profit of {}.", "sum", "€60 million", "€50 million"),
+        ("The rate was cut by {} from 4.50 % to 4.00 %.", "percent", "25 basis points", "50 basis points"),
         # Anniversaries by name.
         ("The shop, founded in 1898, celebrated its centenary in {}.", "ordinal", "1989", "1998"),
         ("The club, formed in 1950, held its golden jubilee in {}.", "ordinal", "2010", "2000"),

@@ -184,15 +184,16 @@ def closed_stock(sentence: Sentence) -> Iterator[Finding]:
     yield finding_at("sum", end, message, meant=near, others=values[:-1], probability=0.85)
 
 
-_TIMES = regex(
-    rf"{slot('n', COUNT)} times (?P<as>as (?!well |long |soon |far )[a-z]+ as|the (?:size|number|price|amount"
-    rf"|height|length|weight|area"
-    r"|population|cost|rate|figure|total|capacity|distance|value|speed|mass|volume)|larger|higher|bigger|more|heavier"
-    r"|longer|taller|that of)\b"
+_AS = (
+    r"(?P<as>as (?!well |soon )[a-z]+ as|the (?:[a-z]+ of (?=[\ue000-\ue009])|(?=[\ue000-\ue009])|(?:size|number|price"
+    r"|amount|height|length|weight|area|population|cost|rate|figure|total|capacity|distance|value|speed|mass|volume)\b)"
+    r"|larger|higher|bigger|more|heavier|longer|taller|(?:that|those) (?:of|in))(?<=[ a-z])"
 )
+_TIMES = regex(rf"(?:{slot('n', COUNT)} times|\b(?P<word>twice|double|triple)) {_AS}")
+_WORDS = {"twice": 2.0, "double": 2.0, "triple": 3.0}
 _LOOSE = regex(
     r"\b(?:about|around|nearly|almost|roughly|over|more than|less than|at least|up to|some|approximately|only|would"
-    r"|could|may|might|if|expected|plan\w*|since|won|each|every|per|respectively|season|career|week|day|year)\b"
+    r"|could|may|might|if|expected|plan(?:s|ned)?|since|won|each|every|per|respectively|season|career|week|day|year)\b"
 )
 
 
@@ -200,20 +201,30 @@ def closed_times(sentence: Sentence) -> Iterator[Finding]:
     """`a population of 8,400, three times the size of Hale, which has 4,200`: two values and their factor."""
     skeleton = sentence.skeleton
     values = sentence.values
-    found = list(_TIMES.finditer(skeleton)) if len(values) == 3 and " times " in skeleton else []
-    if len(found) != 1 or len(values) != 3 or _LOOSE.search(skeleton):
+    is_told = 2 <= len(values) <= 3 and any(map(skeleton.__contains__, (" times ", "twice ", "double ", "triple ")))
+    found = list(_TIMES.finditer(skeleton)) if is_told else []
+    if len(found) != 1 or _LOOSE.search(skeleton):
         return
-    n = sentence.get(found[0], "n")
-    a, b = (each for each in values if each is not n)
-    if not a.comparable(b) or a.group != b.group or min(a.value, b.value) <= 0 or any(each.hedge for each in values):
+    word = found[0]["word"]
+    n = None if word else sentence.get(found[0], "n")
+    rest = [each for each in values if each is not n]
+    # `twice as many as the 300` is no bound of the 300.
+    hedges = {each.hedge for each in values} - ({"under"} if found[0]["as"].startswith("as ") else set())
+    if len(rest) != 2 or any(hedges) or any(each.value <= 0 for each in values):
         return
+    a, b = rest
+    if not a.comparable(b) or a.group != b.group:
+        return
+    factor = _WORDS[word] if n is None else n.value
     ratio = max(a.value, b.value) / min(a.value, b.value)
     blur = 0.1 + sum(each.blur / each.value for each in (a, b))
-    fits = (n.value, n.value + 1) if found[0]["as"] in ("larger", "higher", "bigger", "more", "heavier") else (n.value,)
-    if n.value < 2 or any(abs(ratio / each - 1) <= blur for each in fits) or not 0.35 < ratio / n.value < 2.9:
+    fits = (factor, factor + 1) if found[0]["as"] in ("larger", "higher", "bigger", "more", "heavier") else (factor,)
+    if factor < 2 or any(abs(ratio / each - 1) <= blur for each in fits) or not 0.35 < ratio / factor < 2.9:
         return
-    message = f"{a.text} and {b.text} differ by a factor of {plain(ratio)}, not {n.text}."
-    yield finding_at("percent", n, message, meant=ratio, others=[a, b], probability=0.87)
+    told = word if n is None else n.text
+    message = f"{a.text} and {b.text} differ by a factor of {plain(ratio)}, not {told}."
+    meant = ratio if n is not None else None
+    yield finding_at("percent", n or a, message, meant=meant, others=[a, b] if n is not None else [b], probability=0.87)
 
 
 _BY_PART = regex(

@@ -71,7 +71,8 @@ _MINUS = regex(
 )
 _PLUS = regex(r"\bplus\b|\band\b|\bwith\b|\+")
 _MINUS_RESULT = regex(
-    r"\b(?:leav(?:e|es|ing)|left|net|is|was|are|were|equals?|gives?|giving|makes?|being|=|comes? to|came to)\b|="
+    r"\b(?:leav(?:e|es|ing)|left|net|is|was|are|were|equals?|gives?|gave|giving|makes?|made|being|=|comes? to|came to"
+    r"|yield\w*|result\w*|produc\w+|means?|meant|amount\w*)\b|="
 )
 
 
