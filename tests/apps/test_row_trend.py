@@ -48,6 +48,33 @@ def test_residuals_are_those_of_fits_without_the_row(monkeypatch: pytest.MonkeyP
         assert residuals[left_out] * trend.target.spread == pytest.approx(wrong, rel=1e-6)
 
 
+@pytest.mark.parametrize("columns", [24, 25, 60])
+def test_residuals_of_more_columns_than_rows(columns: int) -> None:
+    """With as many columns as rows every fit is exact: rounded residuals once looked like perfect predictions."""
+    design, y = np.random.default_rng(1).normal(size=(25, columns)), np.arange(25.0) % 7
+    scale = row_trend.TargetScale.standardising(y)
+    parts = row_trend._Design.of((), design - design.mean(axis=0))
+    found, line = row_trend._fitted(parts, scale, y), scale.line(scale.seen(y))
+    penalty = min(25 * row_trend.PENALTIES, key=lambda each: np.mean(_left_out(design, line, each) ** 2))
+    assert found.residuals == pytest.approx(_left_out(design, line, penalty), rel=1e-4, abs=1e-6)
+
+
+def _left_out(design: np.ndarray, line: np.ndarray, penalty: float) -> np.ndarray:
+    """The error of a ridge regression at each row that was fitted without it."""
+    errors = []
+    for row in range(len(line)):
+        kept = np.arange(len(line)) != row
+        apart, middle = design[kept] - design[kept].mean(axis=0), line[kept].mean()
+        dual = np.linalg.solve(apart @ apart.T + penalty * np.eye(kept.sum()), line[kept] - middle)
+        errors.append(line[row] - middle - (design[row] - design[kept].mean(axis=0)) @ (apart.T @ dual))
+    return np.array(errors)
+
+
+def test_noise_in_many_columns_is_no_trend() -> None:
+    draws = np.random.default_rng(3)
+    assert fit_trend(table_rows(draws.normal(size=(40, 120))) or [], draws.normal(size=40)) is None
+
+
 @pytest.mark.parametrize(
     ("y", "logarithmic", "chosen"),
     [

@@ -39,6 +39,10 @@ PENALTIES = np.logspace(-9, 3, 37)
 """Penalties to choose from, for one row and standardised fields."""
 SHARES = (0.25, 0.5, 0.75, 1.0)
 """Shares of the network to choose from, besides none."""
+_UNREACHED = 1e-10
+"""Singular values below this share of the largest are 0 but for rounding."""
+_ROUNDED = 1e-12
+"""A share of a row below this is 0 but for rounding."""
 _FORMS: tuple[tuple[Form, ...], ...] = (
     ("number",), ("number", "missing"), ("number", "logarithm"), ("logarithm",), ("number", "product"),
 )  # fmt: skip
@@ -193,7 +197,9 @@ class _Design(NamedTuple):
     @classmethod
     def of(cls, terms: tuple[Term, ...], features: np.ndarray) -> _Design:
         means = features.mean(axis=0)
-        return cls(terms, means, *np.linalg.svd(features - means, full_matrices=False))
+        left, sizes, right = np.linalg.svd(features - means, full_matrices=False)
+        reached = sizes > _UNREACHED * sizes.max(initial=0.0)
+        return cls(terms, means, left[:, reached], sizes[reached], right[reached])
 
 
 class _Fitted(NamedTuple):
@@ -220,10 +226,13 @@ def _fitted(design: _Design, scale: TargetScale, targets: np.ndarray) -> _Fitted
     line = scale.line(scale.seen(targets))
     count, middle = len(line), float(line.mean())
     along, errors = left.T @ (line - middle), []
+    # What no feature can reach, of the targets and of each row. Computed apart from the features' part: with as many
+    # features as rows both parts of a residual are nearly 0, and the error is their ratio.
+    beyond, free = line - middle - left @ along, 1 - 1 / count - (left**2).sum(axis=1)
+    free = np.where(free < _ROUNDED, 0.0, free)
     for penalty in count * PENALTIES:
-        kept = sizes**2 / (sizes**2 + penalty)
-        own = 1 / count + (left**2) @ kept  # the share of a row in its own prediction
-        errors.append((line - middle - left @ (kept * along)) / np.maximum(1 - own, 1e-6))
+        left_over = penalty / (sizes**2 + penalty)
+        errors.append((beyond + left @ (left_over * along)) / (free + left**2 @ left_over))
     best = min(range(len(errors)), key=lambda at: float(np.mean(errors[at] ** 2)))
     residuals, weights = errors[best], right.T @ (sizes / (sizes**2 + count * PENALTIES[best]) * along)
     variance = max(float(np.mean(residuals**2)), 1e-24)
