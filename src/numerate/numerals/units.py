@@ -54,7 +54,8 @@ _plural = re.compile(
 ).search
 _opening_quote = re.compile(r"(?<!\w)['‘’]").search
 _after_degrees = re.compile(r"[°º˚] ?[\d.,'’′ ]{1,12}$").search
-_after_feet = re.compile(r"\d['’′] ?[\d.½¼¾]{1,4}$").search
+_after_feet = re.compile(r"\d['’′] ?(?:(?:\d|1[01])(?:\.\d{1,2}|[½¼¾⅛⅜⅝⅞])?|[½¼¾⅛⅜⅝⅞])$").search
+_after_minutes = re.compile(r"\d['’′] ?[0-5]?\d(?:\.\d{1,6})?$").search
 _dollar = re.compile(r"(?<![A-Za-z])([A-Za-z]{1,3})\$$").search
 
 UNIT_HEADS = frozenset(
@@ -225,16 +226,17 @@ def _prime_mark(text: str, start: int) -> tuple[str, int, int] | None:
     mark, follower = text[start], text[start + 1 : start + 2]
     before = text[max(0, start - 40) : start]
     angle = _after_degrees(before) is not None
-    if mark in "'’′":
+    doubled = mark in "'’′" and follower == mark  # two apostrophes for one double prime: `6'2''`
+    if mark in "'’′" and not doubled:
         # `5's` is a genitive; a mark with an opening mark shortly before it closes a quotation.
         quote = mark != "′" and not follower.isdigit() and _opening_quote(before)
         if not angle and (follower.isalpha() or quote):
             return None
         return ("arcmin" if angle else "ft"), start, start + 1
     # Inches only directly after feet: elsewhere `"` closes a quotation. A double prime is never a quotation mark.
-    if mark != "″" and not _after_feet(before):
+    if mark != "″" and not (doubled and mark == "′") and not (_after_minutes if angle else _after_feet)(before):
         return None
-    return ("arcsec" if angle else "in"), start, start + 1
+    return ("arcsec" if angle else "in"), start, start + 1 + doubled
 
 
 def _currency_sign_after(text: str, start: int, place: str) -> tuple[str, int, int] | None:

@@ -77,6 +77,10 @@ _MONTH_FIRST = re.compile(r"(0?[1-9]|1[0-2])([-/])(0?[1-9]|[12]\d|3[01])\2(\d{4}
 _TIME = re.compile(
     r"(?:[01]?\d|2[0-4]):[0-5]\d(?:\.\d++)?|\d{1,3}:[0-5]\d:[0-5]\d(?:[.,]\d++)?|[2-5]\d:[0-5]\d(?:\.\d++)?"
 )
+# `1:25,000`, the scale of a map: groups of three digits, and no time of which a comma or point splits a second.
+_SCALE = {locale: re.compile(r"[1-9]\d{0,2}:[1-9]\d{0,2}(?>,\d{3})++") for locale in _NUMBER} | {
+    "eu": re.compile(r"[1-9]\d{0,2}:[1-9]\d{0,2}(?>\.\d{3})*+(?<=00)")
+}
 _HARDWARE = re.compile(r"\d\d(?::\d\d){5}")  # a MAC address without letters
 _TELEPHONE = re.compile(r"(?:\d{1,2}[-.])?\d{3}[-.]\d{3}[-.]\d{4}|\d{1,2}-800-[\d-]++")
 _ADDRESS = re.compile(r"(?:(?:25[0-5]|2[0-4]\d|1?\d{1,2})\.){3}(?:25[0-5]|2[0-4]\d|1?\d{1,2})")
@@ -116,6 +120,8 @@ def split_cluster(cluster: str, locale: str = "auto") -> list[Part]:
             return [Part(0, len(cluster), point)]
     if (fraction := _as_fraction(cluster)) is not None:
         return [Part(0, len(cluster), kind=None, fraction=fraction)]
+    if len(cuts) == 1 and _SCALE[locale].fullmatch(cluster):
+        return _cut_apart(cluster, cuts, locale)
     for shape, kind in (_CUT_SHAPES if len(cuts) > 1 else _PAIR_SHAPES) if cuts else _DOTTED_SHAPES:
         if shape.fullmatch(cluster):
             runs = (_DECIMAL_RUN if kind == "time" else _RUN).finditer(cluster)

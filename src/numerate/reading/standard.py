@@ -58,13 +58,17 @@ _UNICODE = re.compile(
 _match_ascii, _match_unicode, _is_simple, _cue_kind = _ASCII.match, _UNICODE.match, SIMPLE.fullmatch, CUE_KINDS.get
 _CUE_WINDOW = 24
 """How many characters before a number are searched for a cue; the longest cue has 15."""
+# Behind a dash or an apostrophe, a number belongs to the fraction sign after it: `10-12½`, `6'2½`.
 _WITH_VULGAR = re.compile(
-    rf"(\d*+)([{_VULGAR}])|\d++(?>[{_SEPARATORS}]\d++)*+(?=[{_SEPARATORS}])|\d++(?>[{_SEPARATORS}]\d++)*+"
+    rf"(\d*+)([{_VULGAR}])|\d++(?>[.,:/⁄٫٬．，\u00a0\u2009\u202f]\d++|['’{re.escape(DASHES)}]\d++(?![{_VULGAR}]))*+"
 )
 _RUN = re.compile(r"\d++")
 _LONGEST_SERIES = 5
 """Longer series with dashes or slashes, such as `1-2-3-4-5-6`, share no unit."""
-_FEET = re.compile(r"\d{1,3}['’](?:\d|1[01])")
+_FEET = re.compile(rf"\d{{1,3}}['’](?:(?:\d|1[01])(?:\.\d{{1,2}}|[{_VULGAR}])?|[{_VULGAR}])")
+_MINUTES_OF_ARC = re.compile(r"[0-5]?\d['’][0-5]?\d(?:\.\d++)?")
+# The scale of a map with spaces between its groups of digits, and not a time and a distance, `1:45 800 m`.
+_SPACED_SCALE = re.compile(r"1:[1-9]\d{0,2}(?: \d{3}){0,3}? 000(?![.,:/']?\d| \d)").match
 # Maps a Latin-1 text to bytes with "0" for every digit or vulgar fraction, so that `bytes.find` can search them fast.
 _DIGIT_MAP = bytes(48 if chr(code).isdecimal() or chr(code) in VULGAR else 32 for code in range(256))
 
@@ -403,6 +407,10 @@ class StandardReader(Reader):
                 return stop
         elif cluster[:3] in ("10-", "10−") and (power := bare_power(text, start, cluster)) is not None:
             return read_power(text, start, end, power, records)
+        elif cluster[:2] == "1:" and (scale := _SPACED_SCALE(text, start)) is not None:
+            read_number(text, start, start + 1, None, records, Part(0, 1, kind="ratio"))
+            end, word = scale.end(), suffixes.word_at(text, scale.end())
+            return max(end, read_number(text, start + 2, end, word, records, Part(0, 0, kind="ratio"), left=False))
         parts = split_cluster(cluster, self.locale)
         last = len(parts) - 1
         if last == 0:
@@ -424,9 +432,7 @@ class StandardReader(Reader):
         kinds.settle_cluster(records, first_record)
         if confidence != "certain" or parts[0].kind == "date":
             kinds.settle_confidence(records, first_record, cluster, confidence)
-        if _FEET.fullmatch(cluster):
-            mark = records[-2][1]
-            records[-2] = (*records[-2][:4], "ft", (mark, mark + 1), *records[-2][6:])
+        _set_first_mark(text, start, cluster, records)
         return stop
 
     def _read_vulgar(self, text: str, start: int, cluster: str, word: str | None, records: list[kinds.Record]) -> int:
@@ -437,11 +443,20 @@ class StandardReader(Reader):
             last = match.end() == len(cluster)
             whole, char = match.groups()
             if char is None:
-                stop = max(stop, self._read_cluster(text, begin, match.group(), None, records))
+                stop = max(stop, self._read_cluster(text, begin, match.group(), word if last else None, records))
                 continue
             if len(whole) > 15 or len({ord(digit) - int(digit) for digit in whole}) > 1:
                 self._read_cluster(text, begin, whole, None, records)
                 begin, whole = end - 1, ""
             part = Part(0, 0, fraction=(int(whole or 0), *VULGAR[char]))
             stop = max(stop, read_number(text, begin, end, word if last else None, records, part))
+        _set_first_mark(text, start, cluster, records)
         return stop
+
+
+def _set_first_mark(text: str, start: int, cluster: str, records: list[kinds.Record]) -> None:
+    """The unit of the first of two numbers with an apostrophe between them: `5'11"`, `40°26'46"`."""
+    angle = text[max(0, start - 2) : start].rstrip().endswith(("°", "º", "˚"))
+    if (_MINUTES_OF_ARC if angle else _FEET).fullmatch(cluster):
+        mark = records[-2][1]
+        records[-2] = (*records[-2][:4], "arcmin" if angle else "ft", (mark, mark + 1), *records[-2][6:])
