@@ -70,6 +70,20 @@ def _left_out(design: np.ndarray, line: np.ndarray, penalty: float) -> np.ndarra
     return np.array(errors)
 
 
+def test_intervals_from_few_rows_allow_for_the_choice_of_the_trend() -> None:
+    inside = []
+    for seed in range(24):
+        draws = np.random.default_rng(seed)
+        design = draws.normal(size=(212, 8))
+        y = design[:, 0] + 2 * design[:, 1] + draws.normal(size=212)
+        rows = table_rows(design) or []
+        if (found := fit_trend(rows[:12], y[:12])) is not None:
+            ends = found[0].at(rows[12:])[:, None] + found[0].residual_quantiles((0.05, 0.95))
+            low, high = found[0].target.number(ends).T
+            inside.append(np.mean((low <= y[12:]) & (y[12:] <= high)))
+    assert len(inside) >= 15 and np.mean(inside) > 0.84  # 0.74 with residuals of the chosen trend alone
+
+
 def test_noise_in_many_columns_is_no_trend() -> None:
     draws = np.random.default_rng(3)
     assert fit_trend(table_rows(draws.normal(size=(40, 120))) or [], draws.normal(size=40)) is None

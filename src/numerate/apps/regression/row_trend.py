@@ -30,6 +30,8 @@ __all__ = ["Trend", "fit_trend", "network_share"]
 
 FEWEST_ROWS = 10
 """Fewer rows get no trend."""
+ENOUGH_ROWS = 30
+"""With fewer rows, the choice among trends is made anew without each row, and not only the fit."""
 MOST_ROWS = 20_000
 """Of more rows, as many random ones decide on the trend."""
 LEAST_GAIN, LEAST_GAIN_OF_ROW = 3.0, 0.02
@@ -121,7 +123,7 @@ class Trend(Config):
 
 def fit_trend(rows: Sequence[dict[str, Any]], targets: np.ndarray) -> tuple[Trend, np.ndarray] | None:
     """The trend of rows and its leave-one-out residuals (N,); None if a constant explains the targets as well."""
-    if len(rows) < FEWEST_ROWS or targets.min() == targets.max():
+    if len(rows) < FEWEST_ROWS:
         return None
     if len(rows) > MOST_ROWS:
         chosen = np.sort(np.random.default_rng(0).choice(len(rows), MOST_ROWS, replace=False))
@@ -132,6 +134,17 @@ def fit_trend(rows: Sequence[dict[str, Any]], targets: np.ndarray) -> tuple[Tren
         residuals = trend.target.line(trend.target.seen(targets)) - trend.at(rows)
         residuals[chosen] = own
         return trend, residuals
+    found = _chosen_trend(rows, targets)
+    if found is None or len(rows) >= ENOUGH_ROWS:
+        return found
+    trend, residuals = found[0], _without_choice(*found, rows, targets)
+    return dataclasses.replace(trend, residuals=_table(residuals)), residuals
+
+
+def _chosen_trend(rows: Sequence[dict[str, Any]], targets: np.ndarray) -> tuple[Trend, np.ndarray] | None:
+    """The most likely trend, and its leave-one-out residuals."""
+    if targets.min() == targets.max():
+        return None
     try:
         schema = dataclasses.replace(learn(rows, needs_numbers=False), words=())
     except FieldError:
@@ -152,6 +165,24 @@ def fit_trend(rows: Sequence[dict[str, Any]], targets: np.ndarray) -> tuple[Tren
     table = _table(best.residuals)
     trend = Trend(schema=schema, terms=terms, target=best.scale, intercept=best.intercept, residuals=table)
     return trend, best.residuals
+
+
+def _without_choice(
+    trend: Trend, residuals: np.ndarray, rows: Sequence[dict[str, Any]], targets: np.ndarray
+) -> np.ndarray:
+    """Residuals (N,) of trends that were chosen, not only fitted, without the row.
+
+    In few rows, the form and penalty with the least error owe it to chance in part, and intervals are too narrow.
+    """
+    line, found = trend.target.line(trend.target.seen(targets)), residuals.copy()
+    for at, row in enumerate(rows):
+        fitted = _chosen_trend([*rows[:at], *rows[at + 1 :]], np.delete(targets, at))
+        if fitted is None:
+            found[at] = line[at] - np.median(np.delete(line, at))
+            continue
+        expected = trend.target.seen(fitted[0].target.number(fitted[0].at([row])))
+        found[at] = line[at] - trend.target.line(expected)[0]
+    return np.where(np.isfinite(found), found, residuals)
 
 
 def network_share(truth: np.ndarray, network: np.ndarray, trend: np.ndarray, p: Sequence[float]) -> float:
