@@ -402,7 +402,9 @@ class NumberModel(PretrainedInterface):
 
     def _needs_head(self) -> Head:
         if self.head is None:
-            raise BadInput("this model has no number head: attach it with head='recipe' or head='mixture'")
+            raise BadInput(
+                "this model has no number head: attach it with head='mixture', or head='recipe' if its recipe has one"
+            )
         return self.head
 
     def _labelled(self, task: Task | None, words: bool = True) -> Tensor | None:
