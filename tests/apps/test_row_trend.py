@@ -84,6 +84,16 @@ def test_intervals_from_few_rows_allow_for_the_choice_of_the_trend() -> None:
     assert len(inside) >= 15 and np.mean(inside) > 0.84  # 0.74 with residuals of the chosen trend alone
 
 
+def test_columns_are_read_in_linear_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [{"x": at, "town": "Kiel" if at % 2 else "Bonn"} for at in range(100)]
+    schema, made, full = trend_of(rows, np.arange(100.0)).schema, [], np.full
+    monkeypatch.setattr(
+        row_features.np, "full", lambda *given, **options: made.append(given) or full(*given, **options)
+    )
+    row_features.Columns(rows, schema)
+    assert len(made) == 2, "one column each, and not one for each cell"
+
+
 def test_noise_in_many_columns_is_no_trend() -> None:
     draws = np.random.default_rng(3)
     assert fit_trend(table_rows(draws.normal(size=(40, 120))) or [], draws.normal(size=40)) is None

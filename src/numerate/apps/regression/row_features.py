@@ -76,10 +76,13 @@ class Columns:
                 cell = read_field(value, field)
                 if field.holds == "text":
                     if cell.kind != "missing":
-                        texts = self.texts.setdefault(place, np.full(self.count, "", dtype=object))
-                        texts[at] = cell.text or str(value)
+                        if place not in self.texts:
+                            self.texts[place] = np.full(self.count, "", dtype=object)
+                        self.texts[place][at] = cell.text or str(value)
                 elif cell.kind == field.holds:
-                    self.numbers.setdefault(place, np.full(self.count, np.nan))[at] = cell.number
+                    if place not in self.numbers:
+                        self.numbers[place] = np.full(self.count, np.nan)
+                    self.numbers[place][at] = cell.number
 
     def terms(self, forms: Sequence[Form]) -> tuple[Term, ...]:
         """Terms without weights for the rows: numbers in the forms given, common texts and missing values."""
