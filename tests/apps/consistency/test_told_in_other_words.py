@@ -46,7 +46,8 @@ def found(text: str) -> list[tuple[str, str]]:
         ("He was three times the champion of the {} and 200 m.", "", "", "100 m"),
         ("The double room costs {}, the single room €80.", "", "", "€120"),
         # What is left, and basis points.
-        ("Revenue of €840 million less costs of €790 million gave a profit of {}.", "sum", "€60 million", "€50 million"),
+        ("Revenue of €840 million less costs of €790 million gave a profit of "
+         "{}.", "sum", "€60 million", "€50 million"),
         ("The rate was cut by {} from 4.50 % to 4.00 %.", "percent", "25 basis points", "50 basis points"),
         # Anniversaries by name.
         ("The shop, founded in 1898, celebrated its centenary in {}.", "ordinal", "1989", "1998"),
