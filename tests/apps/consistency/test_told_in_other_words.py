@@ -49,6 +49,11 @@ def found(text: str) -> list[tuple[str, str]]:
         ("Revenue of €840 million less costs of €790 million gave a profit of "
          "{}.", "sum", "€60 million", "€50 million"),
         ("The rate was cut by {} from 4.50 % to 4.00 %.", "percent", "25 basis points", "50 basis points"),
+        # The same amount by share.
+        ("Net income fell to $3.4 million, or $0.41 per share, from $4.1 million, or $0.48 per share, a decrease of "
+         "{}.", "percent", "27 percent", "17 percent"),
+        ("Profit rose {} to $54 million, or 41 cents a share, from $45 million, or 36 cents a "
+         "share.", "percent", "25 percent", "20 percent"),
         # Anniversaries by name.
         ("The shop, founded in 1898, celebrated its centenary in {}.", "ordinal", "1989", "1998"),
         ("The club, formed in 1950, held its golden jubilee in {}.", "ordinal", "2010", "2000"),

@@ -55,6 +55,11 @@ _TIMES = frozenset(("year", "date", "time", "ordinal"))
 _ADJUNCTS = regex(
     r"(?:, (?:in|on|at|over|across|during|within|an average of|on average)(?: [a-z'’-]+)? \d[^,;:()]*)+[.!?]?$"
 )
+_PER_SHARE = regex(
+    r"(?:,? (?:or|equal to|i\.e\.,?) | ?\()(?:a (?:profit|loss) of )?(?:[$€£¥]|[A-Z]{3} )?-?\d[\d.,]*\d"
+    r"(?: ?[a-zA-Z€$¢]{1,6})? (?:per|a|an) (?:diluted |basic |common |ordinary |adjusted )*(?:share|unit|ADS)\b\)?,?"
+)
+"""The same amount again, by share: `$3.4 million, or $0.41 per share,`."""
 _HELD_SHARE = regex(r"(?<=\d) ?\([^()%]{0,12}\d[\d.,]* ?(?:%|per ?cent)\)")
 _DURATIONS = frozenset(("year", "month", "week", "d", "h", "min", "s"))
 
@@ -106,6 +111,8 @@ def _clauses(sentence: Sentence) -> Iterator[Sentence]:
             cut = Sentence(text[: tail.start()] + ".", sentence.offset, kept)
             cut.cached("whole", lambda _: sentence)
             yield cut
+    if " share" in text and len(sentence.numerals) > 3 and (cut := _without(sentence, _PER_SHARE)) is not None:
+        yield cut
     if "; " in text and len(sentence.numerals) > 3:
         yield from clauses_of(sentence, _SEMICOLON)
 
@@ -189,17 +196,22 @@ def without_held_shares(sentence: Sentence) -> Sentence | None:
         >>> without_held_shares(Sentence(text, 0, find(text))).text
         'Of 96 pupils, 84         passed and 12 failed.'
     """
-    text, held = sentence.text, []
-    if "%)" not in text and "cent)" not in text:
+    if "%)" not in sentence.text and "cent)" not in sentence.text:
         return None
-    for match in _HELD_SHARE.finditer(text):
+    return _without(sentence, _HELD_SHARE, "percent")
+
+
+def _without(sentence: Sentence, pattern: re.Pattern[str], kind: str | None = None) -> Sentence | None:
+    """The sentence with spaces for each match that has one numeral, of a kind if one is given; None if none has."""
+    text, left_out = sentence.text, []
+    for match in pattern.finditer(text):
         inside = [each for each in sentence.numerals
                   if sentence.offset + match.start() <= each.start < sentence.offset + match.end()]  # fmt: skip
-        if len(inside) == 1 and inside[0].kind == "percent":
-            held += inside
+        if len(inside) == 1 and kind in (None, inside[0].kind):
+            left_out += inside
             text = text[: match.start()] + " " * len(match[0]) + text[match.end() :]
-    if not held:
+    if not left_out:
         return None
-    cut = Sentence(text, sentence.offset, [each for each in sentence.numerals if each not in held])
+    cut = Sentence(text, sentence.offset, [each for each in sentence.numerals if each not in left_out])
     cut.cached("whole", lambda _: sentence)
     return cut
