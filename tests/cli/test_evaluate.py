@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -40,6 +42,19 @@ def test_metrics_equal_those_of_the_training(folder: Path) -> None:
     for name in ("loss", "numbers", "log_mae", "mdape", "coverage_90"):
         assert found[name] == pytest.approx(trained[f"eval_{name}"], rel=1e-5), name
     assert evaluate(str(folder / "o"), str(folder / "train.jsonl"))["texts"] == 60
+
+
+def test_loading_shows_no_bar_in_a_pipe(folder: Path) -> None:
+    code = """
+import sys
+from numerate.apps.fill import load_model
+from numerate.cli.app import app
+load_model(sys.argv[1])
+app(["eval", *sys.argv[1:]])
+"""
+    words = [str(folder / "o"), "--data", str(folder / "dev.jsonl")]
+    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and "texts" in done.stdout and "Loading weights" not in done.stderr
 
 
 def test_a_field_selects_the_held_out_rows(folder: Path, tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ def fill(
         first `[MASK]` with their probabilities, and `moved`: the total variation distance of these words from those of
         the original text. With a `[NUM]` or several gaps also `gaps`, in reading order: `words`; or for a `[NUM]`
         `numbers` (text, value, probability; in the style of the text), `median`, `interval_50`, `interval_90`,
-        `calibrated` and `density` (edges of bins, and their probabilities).
+        `kind`, `calibrated` and `density` (edges of bins, and their probabilities).
 
     Raises:
         BadInput: The text has no gap, has no number to swap, or is too long; a swapped value is not a number; or a
@@ -55,7 +55,6 @@ def fill(
     if top < 1:
         raise BadInput(f"--top must be positive, got {top}")
     texts = _swapped(text, [str(each) for each in ([swap] if isinstance(swap, str | int | float) else swap)])
-    quiet_unless_terminal()
     found = []
     several = isinstance(model, Sequence) and not isinstance(model, str)
     if several and not model:
@@ -253,6 +252,7 @@ def load_model(name: Any, recipe: str = "subwords") -> Any:
             validate_repo_id(name)
         except HFValidationError:
             raise BadInput(f"cannot load {name}: there is no such folder, and it is no Hub id") from None
+    quiet_unless_terminal()
     try:
         if (Path(name) / CONFIG_FILE).is_file() or _is_ours_on_hub(name):
             return from_pretrained(name, dtype=torch.float32).eval()

@@ -15,7 +15,6 @@ from numerate.modeling.introspection import base_of, evaluating
 from numerate.reading import make_reader
 from numerate.report.figure_style import save
 from numerate.report.inner_maps import attention_map, state_maps
-from numerate.training.progress import quiet_unless_terminal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -156,7 +155,6 @@ def see(
         For each model: `model`, `units`, `numbers`, `order` by layer (see `order_in_states`), `attention` (its file).
         The last entry has `states`, the file of the maps of all models.
     """
-    quiet_unless_terminal()
     folder, views, found = Path(output), {}, []
     for number, name in enumerate(models, 1):
         view = inner_view(load_model(name, recipe), text, second)

@@ -86,9 +86,7 @@ def _default() -> str | None:
 
 def _loaded(name: str) -> Any:
     from numerate.apps.fill import load_model
-    from numerate.training.progress import quiet_unless_terminal
 
-    quiet_unless_terminal()
     return load_model(name)
 
 

@@ -231,6 +231,7 @@ def evaluate(
 
     from numerate.modeling.attaching import from_pretrained
     from numerate.training.build import build_trainer, prepare, training_arguments
+    from numerate.training.progress import quiet_unless_terminal
     from numerate.training.run import run_names
 
     is_run = name.endswith((".yaml", ".yml")) or (name in run_names() and not Path(name).is_dir())
@@ -245,6 +246,7 @@ def evaluate(
     with tempfile.TemporaryDirectory() as folder, one_line_errors():
         model = None
         if not is_run:
+            quiet_unless_terminal()
             model = from_pretrained(name)
             run = dataclasses.replace(run, data=dataclasses.replace(run.data, train=None, split=split))
         plan = dataclasses.replace(run, data=dataclasses.replace(run.data, dev=chosen, test=None, limit=None))

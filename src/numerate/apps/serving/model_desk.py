@@ -66,9 +66,7 @@ class ModelDesk:
         import torch
 
         from numerate.apps.fill import load_model
-        from numerate.training.progress import quiet_unless_terminal
 
-        quiet_unless_terminal()
         torch.set_num_threads(threads)
         if device == "auto":
             device = "cuda" if torch.cuda.is_available() else "cpu"
