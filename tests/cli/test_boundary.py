@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -60,9 +61,17 @@ def test_an_option_that_is_no_number_is_quoted(words: list[str], capsys: pytest.
 
 
 def test_no_address_is_shown_for_a_port_that_cannot_be(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        app(["play", "--port", "70000"])
-    assert capsys.readouterr().err == "numerate: --port must lie between 1 and 65535, got 70000\n"
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        for given, said in (
+            (70000, "--port must lie between 1 and 65535, got 70000"),
+            (port, f"--port {port} cannot be used: address already in use; give another one"),
+        ):
+            with pytest.raises(SystemExit):
+                app(["play", "--port", str(given), "--model", "nowhere"])
+            assert capsys.readouterr().err == f"numerate: {said}\n"
 
 
 def test_memory_of_torch_and_deep_nesting_are_told() -> None:

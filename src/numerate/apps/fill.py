@@ -60,7 +60,7 @@ def fill(
     if several and not model:
         raise BadInput("model must have at least one model, got an empty list")
     for name in model if several else [default_model() if model is None else model]:
-        loaded = _kept(name) if model is None else load_model(name)
+        loaded = _kept(str(name)) if model is None else load_model(name)
         label = str(name) if isinstance(name, str | Path) else type(loaded).__name__
         shares = _shares(loaded, label, [each for _, each in texts]) if masks else []
         for at, (number, each) in enumerate(texts):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from typing import TYPE_CHECKING, Any
 
 from numerate.apps.default_model import default_model
@@ -130,8 +131,7 @@ def play(
     names = list(models or [default_model()])
     if len(names) > 2:
         raise BadInput(f"at most two models are shown side by side, got {len(names)}")
-    if not 0 < port < 65536:
-        raise BadInput(f"--port must lie between 1 and 65535, got {port}")
+    _check_port(port)
     page = build_page(ModelProcesses(names), results)
     # Each waiting user would be told of each finished request; once a second is enough.
     page.queue(status_update_rate=1, default_concurrency_limit=_OTHERS, max_size=200)
@@ -146,6 +146,20 @@ def play(
             f"port {port} cannot be used: {' '.join(str(error).split())[:120]}; give another --port"
         ) from None
     return page
+
+
+def _check_port(port: int) -> None:
+    """Refuses a port that is not free, before the models are loaded."""
+    if not 0 < port < 65536:
+        raise BadInput(f"--port must lie between 1 and 65535, got {port}")
+    with socket.socket() as tried:
+        tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as of a server that ended a moment ago
+        try:
+            tried.bind(("127.0.0.1", port))
+        except OSError as error:
+            raise BadInput(
+                f"--port {port} cannot be used: {(error.strerror or str(error)).lower()}; give another one"
+            ) from None
 
 
 def _short(text: str | None) -> str:

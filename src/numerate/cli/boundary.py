@@ -127,7 +127,8 @@ def message_of(error: BaseException) -> str:
 
 def _got(error: BaseException) -> str:
     """The value of an option that is no number, where the parser's message (of pydantic) does not have it."""
-    if not hasattr(cause := error.__cause__, "errors"):
+    cause: Any = error.__cause__
+    if not hasattr(cause, "errors"):
         return ""
     return f", got {_line(str(cause.errors()[0]['input']), 80)!r}"
 

@@ -6,8 +6,6 @@ from typing import Annotated
 
 import typer
 
-from numerate.errors import BadInput
-
 __all__ = ["COMMANDS", "play"]
 
 
@@ -24,11 +22,10 @@ def play(
     from numerate.apps.play import play as work
     from numerate.cli.source import one_line_errors
 
-    if not 0 < port < 65536:  # before the address is shown
-        raise BadInput(f"--port must lie between 1 and 65535, got {port}")
-    typer.echo(f"http://127.0.0.1:{port} (Ctrl-C ends it)", err=True)
     with one_line_errors():
-        work(model or None, port=port, share=share)
+        page = work(model or None, port=port, share=share, block=False)
+    typer.echo(f"http://127.0.0.1:{port} (Ctrl-C ends it)", err=True)
+    page.block_thread()
 
 
 COMMANDS = (play,)
