@@ -96,3 +96,11 @@ def test_models_that_are_none_are_one_line(here: Path, model_folder: Path) -> No
     (found,) = numerate.check(WRONG, model=judging_model(), false_alarms=0.02)
     assert found.written == "41"
     assert numerate.check(WRONG, model=model_folder / "models" / "numerate-mini")[0].written == "41"
+
+
+def test_a_variable_that_names_a_folder_that_is_not_there(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NUMERATE_MODEL", str(here / "mini"))
+    code, _, said = run()
+    assert code == 2 and len(said.splitlines()) == 1 and "NUMERATE_MODEL" in said and "mini" in said
+    with pytest.raises(BadInput, match="NUMERATE_MODEL names .* which is no folder"):
+        numerate.check(WRONG)

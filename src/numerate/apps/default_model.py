@@ -19,9 +19,17 @@ def found_model() -> str | None:
     """The folder or Hub id in the environment variable NUMERATE_MODEL, or the folder `models/numerate-mini`, if any.
 
     That folder is looked for below the working directory and in the repository; a wheel does not have it.
+
+    Raises:
+        BadInput: The variable names a folder that is not there.
     """
     if named := os.environ.get(VARIABLE):
-        return None if named.lower() == "none" else named
+        if named.lower() == "none":
+            return None
+        is_path = named.startswith((os.sep, ".", "~")) or named.count("/") > 1
+        if is_path and not Path(named).is_dir():
+            raise BadInput(f"{VARIABLE} names {named!r}, which is no folder: name a folder, a Hub id, or none")
+        return named
     for root in (Path.cwd(), Path(__file__).resolve().parents[3]):
         folder = root / "models" / DEFAULT_NAME
         if (folder / _CONFIG).is_file():
