@@ -23,6 +23,7 @@ from numerate.apps.consistency.other_things import (
     of_other_one,
 )
 from numerate.apps.consistency.sentences.patterns import regex
+from numerate.numerals.unit_factors import measure_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -69,6 +70,14 @@ _LOSS = regex(
 )
 _BOUND_BEHIND = regex(r"\s*(?:[a-z%°²]+ )?or (?:more|less|fewer|over|above|higher|greater|better|longer|older)\b")
 _AHEAD = regex(r"\s*(?:ahead|behind|clear|in front|adrift|faster|slower|quicker|before|late|early)\b")
+_CHANGES_CLOCKS = regex(
+    r"\bclocks? (?:are |is |were |was )?(?:go|goes|went|going|put|turn\w*|set|moved?|spring|fall|change\w*)\b"
+    r"|\b(?:clock|time)[ -](?:changes?|switch)|\bchange of (?:the )?clocks?"
+    r"|\b(?:summer|winter|daylight[ -]saving)s?[ -]time"
+    r"|\bsommerzeit|\bwinterzeit|\bzeitumstellung|\bheure d['’](?:été|hiver)|\bhorario de (?:verano|invierno)"
+)
+_SPEED = regex(r"/h$|/s$|mph|kn")
+_NEGATED = regex(r"\bnot [$€£]?$")
 _CODE = regex(r"(?:\b(?:nos?\.?|nr\.?|number|code|ref\.?|reference|id|serial|part|model|sku|docket)|#):? ?$")
 _REST = regex(
     r"\b(?:the|for the|whose) (?:rest|remainder|others|balance)\b|\bamong others\b|\band (?:several|some|a few"
@@ -332,6 +341,23 @@ def _bound(claim: Claim) -> bool:
     )
 
 
+def _clock_change(claim: Claim) -> bool:
+    """`The clocks go forward ... Staff working 22:00 to 06:00 are on duty for seven hours`."""
+    if claim.expected is None or sum(each.group == "clock" for each in claim.others) != 2:
+        return False
+    measure = measure_of(claim.z.unit or "")
+    minutes = abs(claim.expected - claim.z.value) * (measure.factors[0] / 60 if measure else 0.0)
+    return abs(minutes - 60) < 1 and _CHANGES_CLOCKS.search(claim.paragraph.lower) is not None
+
+
+def _is_no_mean(claim: Claim) -> bool:
+    """`The average is 48 km/h and not 50`; the mean of the speeds there and back is the harmonic one."""
+    speeds = [each.value for each in claim.others if each.unit == claim.z.unit and each.value > 0]
+    if len(speeds) > 1 and _SPEED.search(claim.z.unit or "") and claim.fits(len(speeds) / sum(1 / v for v in speeds)):
+        return True
+    return any(_NEGATED.search(claim.paragraph.lead(each)) for each in claim.others)
+
+
 def _part_of_sum(claim: Claim) -> bool:
     """Whether the number is one of neighbours that add up to another number of the paragraph exactly."""
     alike = [each for each in claim.paragraph.values if each.group == claim.z.group and each.unit == claim.z.unit]
@@ -362,11 +388,12 @@ def _is_sum(claim: Claim) -> bool:
 
 
 _EXCUSES = {
-    "repeated": (_is_another, _is_sum, of_another_person), "average": (_mean_without, at_another_time, of_larger_group),
+    "repeated": (_is_another, _is_sum, of_another_person),
+    "average": (_mean_without, _is_no_mean, at_another_time, of_larger_group),
     "range": (_outside_range, at_another_time, falling_on_purpose),
     "sum": (_gap_left_out, _bound, _base_of_shares, _at_once, of_other_one, of_another_side),
     "product": (_other_factors, _special_price),
-    "difference": (_swing, _bound, _part_of_sum, of_another_thing, of_another_event),
+    "difference": (_swing, _bound, _clock_change, _part_of_sum, of_another_thing, of_another_event),
     "percent": (_swing, _part_of_sum, at_another_time, of_another_thing),
 }  # fmt: skip
 

@@ -92,6 +92,10 @@ _OTHER_CALENDAR = regex(
 """Also words by which a text says itself that there is no such day."""
 
 
+_OF_OLD = frozenset([(30, 2, 1712), (29, 2, 1700)])
+"""Days of the Swedish calendar and of the Julian one, which Protestant countries kept till then."""
+
+
 @rules.register("date")
 class ImpossibleDate(Rule):
     """A day that its month does not have, or a minute that no hour has."""
@@ -221,7 +225,9 @@ def _reason(match: re.Match[str]) -> str | None:
         return None
     year = next((int(groups[key]) for key in ("y1", "y2", "y4") if groups.get(key)), None)
     month = month_number(name)
-    return None if day_exists(int(day), month, year) or int(day) == 0 else _days(month, year)
+    if day_exists(int(day), month, year) or int(day) == 0 or (int(day), month, year) in _OF_OLD:
+        return None
+    return _days(month, year)
 
 
 def _days(month: int, year: int | None) -> str:

@@ -41,7 +41,7 @@ LIVES = [
 ]  # fmt: skip
 CLOCKS = [
     regex(
-        rf"{slot('a', CLOCK)}(?P<between>[a-z ,'’–—-]{{0,40}}?){slot('b', CLOCK)}(?P<gap>[a-z ,('’–-]{{0,45}}?){_D}"
+        rf"{slot('a', CLOCK)}(?P<between>[a-z ,'’–—=:-]{{0,40}}?){slot('b', CLOCK)}(?P<gap>[a-z ,('’=:–-]{{0,45}}?){_D}"
         rf"(?! (?:before|after|behind|ahead|ago|earlier|break|away|notice|delay|late\b))"
     ),
     regex(
@@ -52,7 +52,7 @@ CLOCKS = [
         rf"{slot('b', CLOCK)}"
     ),
     regex(
-        rf"\b(?:for|lasts|lasted|took|takes|an?|the|open|works?) {_D}(?P<gap>[a-z ,('’-]{{0,30}}?)\b(?:from|between) "
+        rf"\b(?:for|lasts|lasted|took|takes|an?|the|open|works?) {_D}(?P<gap>[a-z ,('’=:-]{{0,30}}?)\b(?:from|between) "
         rf"{slot('a', CLOCK)}(?P<between> (?:to|until|till|and) |[–-]){slot('b', CLOCK)}"
     ),
 ]

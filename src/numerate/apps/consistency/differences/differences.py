@@ -51,7 +51,7 @@ _OTHER_TIME = regex(
 )
 _SPAN_WORD = regex(
     r"open|last|tak|hour|after|total|journey|trip|shift|day|duration|long|for|or\b|ride|drive|run|period|spen"
-    r"|work|giv|mak"
+    r"|work|giv|mak|elapsed|wall|length|took|real"
 )
 _HALF_DAY = regex(r"[ap]\.?m", re.IGNORECASE)
 _SPANS = (
@@ -81,6 +81,7 @@ class Differences(Rule):
         return (
             tally.values > 2
             or (tally.times + tally.values > 2 and tally.values > 0 and any(map(text.__contains__, _SPANS)))
+            or (tally.times > 3 and tally.values > 0 and text.count(":") > 1)
             or (tally.times > 1 and ("anniversary" in text or "birthday" in text))
         )
 
@@ -153,7 +154,7 @@ class Differences(Rule):
         if a.group == b.group == "year" and unit_days < 300:
             blur = YEAR_DAYS
         if a.group == "clock":
-            least = 2 / 1440 / unit_days
+            least = (2.0 if _is_coarse(a, b, d) else 0.02) / 1440 / unit_days
         if unit_days > 3000:
             least = 0.35  # decades and centuries are round
         slack = max(least, 0.1 * d.value if d.hedge else 0.0, d.half) + blur / unit_days
@@ -203,8 +204,8 @@ class Differences(Rule):
             around |= {minutes % 720, minutes % 720 + 720}
         if not any(each / 3 <= said <= each * 3 for each in around):
             return  # it is about something else
-        slack = max(2.0, d.slack * measure.factors[0] / 60)
-        if any(abs(each - said) <= slack for each in around):
+        slack = max(2.0 if _is_coarse(a, b, d) else 0.02, d.slack * measure.factors[0] / 60)
+        if any(abs(each - said) <= slack for each in around) or abs(_of_pairs(sentence) - said) <= slack:
             return
         hours, rest = divmod(round(minutes), 60)
         message = f"From {a.text} to {b.text} are {hours} h {rest:02} min, not {d.text}."
@@ -216,6 +217,17 @@ class Differences(Rule):
         if d.value in (0, real) or real == 0 or d.value > 3 * real or real > 12 * d.value:
             return  # the last ones are about something else
         yield wrong_difference(d, a, b, real)
+
+
+def _of_pairs(sentence: Sentence) -> float:
+    """Minutes of several spans together: `08:00-12:00 and 13:00-17:30, 8 h 30 min in total`."""
+    clocks = [each.value for each in sentence.quantities if each.group == "clock"]
+    return sum((b - a) % 1440 for a, b in zip(clocks[::2], clocks[1::2], strict=False)) if len(clocks) > 3 else 0.0
+
+
+def _is_coarse(a: Quantity, b: Quantity, d: Quantity) -> bool:
+    """Whether a time or the duration is told without seconds."""
+    return max(a.half, b.half) > 0.1 or (d.unit != "s" and len(d.numerals) < 2)
 
 
 def _fits_others(sentence: Sentence, d: Quantity, unit_days: float, slack: float) -> bool:

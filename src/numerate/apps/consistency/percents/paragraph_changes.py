@@ -36,6 +36,10 @@ _BEHIND = regex(r"^ (?:(?P<up>more|higher|above|dearer)|(?P<down>less|fewer|lowe
 _MORE = regex(r"\b(?:more|higher|above|less|fewer|lower|below)\b")
 _THAN = regex(r" (?:more|higher|less|fewer|lower|larger|smaller|above|below|over|under)(?: than)? (?:the |its )?[$€£]?")
 """Between a percentage and its base: `24 % more than the €25 million of last year`."""
+_BASE = regex(
+    r"(?: [a-z]+)?,? (?:more|higher|greater|larger|less|fewer|lower|smaller|up|down|above|below)"
+    r"(?: than| on| from| over)? [^.;,()]{0,40}\([$€£]?"
+)
 _POINTS = regex(r"^[ -](?:percentage[ -])?points?\b|^ (?:basis points|bps?)\b|^ ?pp\b|^ p\.p\.")
 _BASIS = regex(r"^ (?:basis points|bps?)\b")
 _THEN_NOW = regex(
@@ -122,6 +126,7 @@ def _points(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding]
 
 def _percents(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Finding]:
     """A change in per cent and the two values of one kind beside it, whichever comes first."""
+    bases = {p.start: base for p in percents if (base := _base(paragraph, p)) is not None}
     for p in percents:
         if p.hedge or p.value <= 0 or _is_share(paragraph, p):
             continue
@@ -144,6 +149,11 @@ def _percents(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Findin
             and 0.1 < one.value / other.value < 10
             and (one.unit is not None or (one.half == other.half and min(one.value, other.value) >= 10))
         ]
+        if bases:
+            others = [each for start, each in bases.items() if start != p.start]
+            base = bases.get(p.start)
+            pairs = [pair for pair in pairs if not any(each in others for each in pair)]
+            pairs = [pair for pair in pairs if base is None or base in pair]
         if not pairs or len(pairs) > 10:
             continue
         tail = paragraph.tail(p)
@@ -230,6 +240,15 @@ def _percents(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Findin
                 message = f"With a change of {p.text}, it would be {plain(real)}, not {wrong.text}."
             others = [each for each in (p, old, new) if each is not wrong]
             yield finding_at("percent", wrong, message, meant=real, others=others, probability=0.85)
+
+
+def _base(paragraph: Paragraph, p: Quantity) -> Quantity | None:
+    """The value in brackets behind a percentage, which is of it: `12 % less than in 2019 (5,000 t)`."""
+    index = paragraph.values.index(p) + 1
+    if index == len(paragraph.values) or paragraph.values[index].group == "percent":
+        return None
+    base = paragraph.values[index]
+    return base if _BASE.fullmatch(paragraph.between(p, base)) and paragraph.tail(base).startswith(")") else None
 
 
 def _is_apart(paragraph: Paragraph, p: Quantity, one: Quantity, other: Quantity) -> bool:

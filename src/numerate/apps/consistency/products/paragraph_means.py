@@ -36,6 +36,11 @@ _OTHER = regex(
     r"|county|world|state|sd|deviation|season|against|versus|vs|compared"
     r"|for (?:january|february|march|april|may|june|july|august|september|october|november|december))\b"
 )
+_SO_THEIRS = regex(
+    r"^(?:so|thus|hence|therefore|which (?:makes|gives)|giving|making)(?: that)?"
+    r"(?: the| their| our| his| her| its| an?)? (?:(?:group|team|class|overall|course) )?(?=average|mean|median)"
+)
+"""The mean follows from the numbers before it, whatever it is called."""
 _AMONG = regex(
     r"\b(?:in|from|over|on|of|across|out of|for|among|off|per)(?: the| his| her| their| its| only| just| all)? $"
 )
@@ -66,7 +71,7 @@ def paragraph_means(paragraph: Paragraph) -> Iterator[Finding]:
         if match is None or z.value <= 0 or z.group not in ("plain", "unit", "money"):
             continue
         what = match.groupdict().get("what") or "mean"
-        if _OTHER.search(lead):
+        if _OTHER.search(_SO_THEIRS.sub("", lead)):
             continue
         yield from _of_list(paragraph, z, "median" if what == "median" else "mean")
         if what != "median":

@@ -124,7 +124,9 @@ class Products(Rule):
 
     def wants(self, tally: Tally, text: str) -> bool:
         """Three values, or two with a period each."""
-        return tally.values > 2 or (tally.values == 2 and sum(word in text for word in _PERIODS) > 1)
+        if tally.values == 2:
+            return sum(word in text for word in _PERIODS) > 1 or (tally.units > 1 and tally.times > 1 and ":" in text)
+        return tally.values > 2
 
     def paragraph(self, paragraph: Paragraph) -> Iterable[Finding]:
         """Compares totals with rates and counts in other sentences."""

@@ -33,12 +33,18 @@ MOST_AREAS = 12
 MOST_VALUES = 5
 """Quantities with units of a sentence; those of longer lists belong to several things."""
 _LIMIT = regex(
-    r"\b(?:top|max\w*|peak|min\w*|record|limit\w*|up to|rated|rating|least|most|between|each|respectively|than|while"
+    r"\b(?:top|max\w*|peak|min\w*|record|limit\w*|up to|rated|rating|least|most"
+    r"|between(?! (?:the|these|those|them|both|its|two)\b)|each|respectively|than|while"
     r"|whereas|but|per cent|nominal|cruis\w*|another|further|other|before|previous\w*|then|and then|compared|against"
     r"|first|second|last|from|range\w*|instead|again|wind|winds|gust\w*|capable|above|below|exceed\w*|breaks?"
     r"|pauses?)\b"
 )
 _LENGTHS = (("length", 1),)
+_MEAN = regex(
+    r"\b(?:averag\w+|mean|moyenne|schnitt|durchschnitt\w*|media|promedio|i\.e\.|that is|which is|or|works out)\b|[(=]"
+)
+_SPENT = regex(r"\b(?:in|took|takes|time of|for)(?: (?:just|only|exactly|a time of|a total of))? $")
+"""Before hours, minutes and seconds that are no time of the day: `54 km in 2:15`."""
 _AMPERES = regex(r" A(?=[ .,;)]|$)")
 _ELECTRIC = ("V", "Ω", "W", "Ah", "C")
 # What one of the first has of the second; some have several.
@@ -76,10 +82,11 @@ def unit_products(sentence: Sentence) -> Iterator[Finding]:
     if skeleton.count(UNIT) < 2:
         return
     units = [(each, _unit_of(sentence, each)) for each in sentence.quantities]
-    known = [(each, unit) for each, unit in units if unit is not None and each.group in ("unit", "plain")]
+    known = [(each, unit) for each, unit in units if unit is not None and each.group in ("unit", "plain", "clock")]
     if not 3 <= len(known) <= MOST_VALUES or _LIMIT.search(skeleton):
         return
-    if any(each.hedge or each.value <= 0 for each, _ in known):
+    # `an average of` is no estimate.
+    if any((each.hedge and "averag" not in each.before[-16:].lower()) or each.value <= 0 for each, _ in known):
         return
     found = []
     for x, y in itertools.combinations(known, 2):
@@ -93,11 +100,26 @@ def unit_products(sentence: Sentence) -> Iterator[Finding]:
         return
     x, y, z, expected = found[0]
     ratio = z.value / expected
+    if any(
+        each.group == "clock" and each.half == 0.5 and 0.97 < ratio * 60**sign < 1.03
+        for each in (x, y, z)
+        for sign in (1, -1)
+    ):
+        return  # `10 km in 42:30`: minutes and seconds
     slack = sum(min(each.half / each.value, 0.05) for each in (x, y, z) if each.half < 0.4 or each.value < 10) + 0.02
     if abs(ratio - 1) <= slack or not (0.4 < ratio < 2.5 or (len(known) == 3 and _is_power_of_ten(ratio))):
         return
     message = f"{x.text} x {y.text} = {plain(expected)}, not {z.text}."
+    rate, count = (x, y) if "/" in (x.unit or "") or x.unit == "mph" else (y, x)
+    if rate.start > max(z.end, count.end) and _MEAN.search(sentence.between(max(z, count, key=_start), rate)):
+        message, meant = f"{z.text} / {count.text} = {plain(rate.value * ratio)}, not {rate.text}.", rate.value * ratio
+        yield finding_at("product", rate, message, meant=meant, others=[z, count], probability=0.88)
+        return
     yield finding_at("product", z, message, meant=expected, others=[x, y], probability=0.88)
+
+
+def _start(quantity: Quantity) -> int:
+    return quantity.start
 
 
 def _is_power_of_ten(ratio: float) -> bool:
@@ -106,6 +128,8 @@ def _is_power_of_ten(ratio: float) -> bool:
 
 def _unit_of(sentence: Sentence, quantity: Quantity) -> str | None:
     """The unit; `4 A` has one beside another electrical unit only, as `A` may be a word."""
+    if quantity.group == "clock" and _SPENT.search(sentence.beside(quantity)[0]):
+        return "min"
     if quantity.unit is not None or quantity.group != "plain":
         return quantity.unit
     end = quantity.end - sentence.offset

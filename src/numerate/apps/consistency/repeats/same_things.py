@@ -128,6 +128,8 @@ _SOME = regex(
 _DETERMINED = regex(r"\b(?:the|this|these|those|its|his|her|their|our|your) [$€£]?$")
 
 
+_THOSE = regex(rf"{_DETERMINED.pattern}|\ball [$€£]?$")
+"""Before a noun told before: the names around it are those of other things."""
 _OWN_PART = regex(r"^(?:its|his|her|their) (?P<name>[a-z-]+(?: [a-z-]+)?), ")
 _NOW = regex(r",? (?:it|he|she|they) (?:is|are|has|have) now\b")
 _SMALLER = regex(r"\b(?:new|small\w*|young\w*|other|second|latest|unit|division|branch|subsidiary|segment)\b")
@@ -249,7 +251,7 @@ def _mantissa(quantity: Quantity) -> str:
 def _is_set_apart(first: Told, again: Told) -> bool:
     """Whether words say that there are two quantities."""
     both = (first, again)
-    is_same_noun = _DETERMINED.search(again.before) is not None and bool(again.near & first.words)
+    is_same_noun = _THOSE.search(again.before) is not None and bool(again.near & first.words)
     if first.labels and again.labels and first.labels != again.labels:
         return True
     if first.names - again.names and again.names - first.names and not is_same_noun:

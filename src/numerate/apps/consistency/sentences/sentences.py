@@ -10,11 +10,12 @@ import re
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from numerate.apps.consistency.dates.calendar_words import NamedDate, dates_in, read_date
+from numerate.apps.consistency.sentences.compact_times import compact_times
 from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.sentences.quantities import Quantity, is_extreme
 from numerate.apps.consistency.sentences.slots import CLASSES, FIRST
 from numerate.apps.consistency.sentences.tally import tally_of
-from numerate.apps.consistency.sentences.traits import CLOCK, traits_of_tally, traits_of_words
+from numerate.apps.consistency.sentences.traits import CLOCK, stems, traits_of_tally, traits_of_words
 from numerate.numerals.unit_factors import dimension_name, measure_of
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ __all__ = ["SMALLER", "TIMES", "Sentence"]
 
 _Kept = TypeVar("_Kept")
 MAX_QUANTITIES = 400
+_HOURS = stems("h_")
 _OF_KIND = {
     "percent": "percent", "money": "money", "year": "year", "date": "date", "time": "clock", "ordinal": "ordinal",
     "ratio": "ratio", "identifier": "other", "version": "other",
@@ -36,7 +38,7 @@ _BY_VALUE = frozenset(("date", "clock", "ratio", "year"))
 TIMES = frozenset(("year", "date", "clock", "ordinal"))
 """Groups of quantities that are no values."""
 _TIME = regex(
-    r"(?<![\d:.,$€£–—-])(\d{1,2})(?::(\d{2})(?::(\d{2}))?(?![\d:])(?:\s?([ap])\.?m\b\.?)?|\s?([ap])\.?m\b\.?)",
+    r"(?:(?<![\d:.,$€£–—-])|(?<=\d:\d\d[–—-]))(\d{1,2})(?::(\d{2})(?::(\d{2}))?(?![\d:])(?:\s?([ap])\.?m\b\.?)?|\s?([ap])\.?m\b\.?)",
     re.IGNORECASE,
 )
 _SPACE = regex(r"\s+")
@@ -258,7 +260,7 @@ class Sentence:
 
     def _raw(self) -> Iterable[Quantity]:
         """The quantities before those of mixed units are joined."""
-        waiting = self._dates_and_times() if self.tally.dates or self.words & CLOCK else []
+        waiting = self._dates_and_times() if self.tally.dates or self.words & (CLOCK | _HOURS) else []
         if len(waiting) > 1:
             waiting.sort(key=lambda each: each.start)
         taken, source, offset, group_of = 0, self.text, self.offset, _OF_KIND.get
@@ -336,7 +338,15 @@ class Sentence:
                     continue
                 if half is not None:
                     hours = hours % 12 + (12 if half.lower() == "p" else 0)
-                found.append(self._whole(match, "clock", 60.0 * hours + minutes, 1.0))
+                seconds = int(match[3] or 0) if int(match[3] or 0) < 60 else 0
+                step = 1 / 60 if match[3] else 1.0
+                found.append(self._whole(match, "clock", 60.0 * hours + minutes + seconds / 60, step))
+        if self.words & (CLOCK | _HOURS):
+            for match, value, unit, step in compact_times(self.text):
+                each = self._whole(match, "unit", value, step)
+                each.unit = unit
+                each.before = self.text[max(0, match.start() - 26) : match.start()]
+                found.append(each)
         return found
 
     def _whole(self, match: re.Match[str], group: str, value: float, step: float) -> Quantity:

@@ -28,7 +28,7 @@ __all__ = [
 MOST_WORDS = 100_000
 """Words that are kept; then all are forgotten."""
 _PIECE = regex(r"[^\s,;:.)\]%(\[\ue000-\uf8ff]+")
-_CLOCK = regex(r"\d:\d\d|(?<![a-z])[ap]\.?m(?![a-z])")
+_CLOCK = regex(r"\d:\d\d|(?<![a-z])[ap]\.?m(?![a-z])|\d(?:h|m|min)\d|^\d{1,3}[hm]$")
 _ORDINAL_DIGITS = regex(r"\d(?:st|nd|rd|th)")
 _NUMERIC_DATE = regex(r"\d-\d\d?-\d|\d[/.]\d\d?[/.]\d")
 _RUN = regex(r"[a-z]+")

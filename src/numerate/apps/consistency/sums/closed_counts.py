@@ -31,6 +31,7 @@ _ADDED = regex(
 )
 
 
+_GAVE = regex(r"\b(?:i|we|they|he|she|you|guests?) left (?:only |just |about |a total of )?$")
 _TAKEN_OF = regex(r"(?: [a-z'’-]+)? of (?:the|its|their|his|her|our|all|these|those) $")
 
 
@@ -57,6 +58,8 @@ def closed_rest(sentence: Sentence) -> Iterator[Finding]:
     slack = sum(0.0 if each.half == 0.5 and each.unit is None and not each.hedge else each.slack for each in values)
     if real <= 0 or any(each.hedge in ("over", "under") for each in values) or not 0.4 < z.value / real < 2.5:
         return
+    if z.value > whole.value and _GAVE.search(before):
+        return  # `The bill was €64.00, a 15 % tip is €9.60, so we left €74`
     if any(abs(whole.value - each.value - z.value) <= slack for each in taken) or abs(real - z.value) <= slack:
         return
     terms = " - ".join(plain(each.value) for each in (whole, *taken))

@@ -151,6 +151,10 @@ _NOT_MEAN = regex(
 )
 
 
+_SCALE = regex(r"\b(?:out of|points of|scale of|scale (?:from \S+ )?to|max(?:imum)?\.?(?: of|:)?) (?:a )?$")
+"""Before the most that a mark can be."""
+
+
 def stated_mean(sentence: Sentence) -> Iterator[Finding]:
     """`68 points in one class and 74 in the other make an average of 72`: the mean of all other numbers of its kind."""
     values = sentence.values
@@ -161,6 +165,7 @@ def stated_mean(sentence: Sentence) -> Iterator[Finding]:
         return
     z = means[0]
     terms = [each for each in values if each is not z and (each.comparable(z) or each.unit is None or z.unit is None)]
+    terms = [each for each in terms if not _SCALE.search(sentence.beside(each)[0])] if len(terms) > 3 else terms
     # `in three rounds`, `two classes`: how many there are.
     counted = [each for each in terms if each.unit is None and each.value == len(terms) - 1 and each.half == 0.5]
     if len(counted) == 1 and len(terms) > 2:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, matches, plain, rules
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Sums"]
 
+_DASH = regex(r" ?[-–—:] ?")
 _MIXED = (
     "in all", "all in", "all told", "altogether", "in total", "together", "total", "adds up", "came to", "comes to",
     "making", "makes", "combined",
@@ -153,7 +155,7 @@ class Sums(Rule):
 
     def paragraph(self, paragraph: Paragraph) -> Iterable[Finding]:
         """Compares totals and rests with the parts in other sentences."""
-        yield from paragraph_sums(paragraph)
+        yield from (each for each in paragraph_sums(paragraph) if not _has_score(each, paragraph.whole))
         yield from lists_before(paragraph)
         if "children" in paragraph.lower:
             yield from children_before(paragraph)
@@ -170,7 +172,7 @@ class Sums(Rule):
         """Looks for a total with its parts before or behind it, and at sums that are written out."""
         yield from (written_out := list(wrong_equations(sentence, is_product=False)))
         if not written_out:
-            yield from self._told(sentence)
+            yield from (each for each in self._told(sentence) if not _has_score(each, sentence))
 
     def _told(self, sentence: Sentence) -> Iterable[Finding]:
         whole: Sentence | None = sentence.cached("whole", lambda _: None)
@@ -281,6 +283,13 @@ class Sums(Rule):
         terms = " + ".join(plain(part.value) for part in parts)
         message = f"{terms} = {plain(whole)}, which is more than {total.text}."
         yield finding_at("sum", total, message, others=parts, expected_at_least=whole, probability=0.9)
+
+
+def _has_score(finding: Finding, sentence: Sentence) -> bool:
+    """Whether two of the parts are the sides of a score: `won 6½–3½, with four wins and five draws`."""
+    ends = [(each["start"], each["end"]) for each in finding.evidence["others"]]
+    gaps = [sentence.text[one[1] - sentence.offset : other[0] - sentence.offset] for one, other in pairwise(ends)]
+    return any(_DASH.fullmatch(gap) for gap in gaps)
 
 
 def _is_told(finding: Finding, whole: Sentence) -> bool:
