@@ -23,6 +23,7 @@ from numerate.apps.consistency.other_things import (
     of_other_one,
 )
 from numerate.apps.consistency.sentences.patterns import regex
+from numerate.apps.consistency.sums.votes import may_not_vote
 from numerate.numerals.unit_factors import measure_of
 
 if TYPE_CHECKING:
@@ -358,6 +359,11 @@ def _is_no_mean(claim: Claim) -> bool:
     return any(_NEGATED.search(claim.paragraph.lead(each)) for each in claim.others)
 
 
+def _no_votes(claim: Claim) -> bool:
+    """`All 22 were present: 14 in favour, 5 against, 2 abstaining, the chair did not vote`."""
+    return may_not_vote(claim.paragraph.lower)
+
+
 def _part_of_sum(claim: Claim) -> bool:
     """Whether the number is one of neighbours that add up to another number of the paragraph exactly."""
     alike = [each for each in claim.paragraph.values if each.group == claim.z.group and each.unit == claim.z.unit]
@@ -391,7 +397,7 @@ _EXCUSES = {
     "repeated": (_is_another, _is_sum, of_another_person),
     "average": (_mean_without, _is_no_mean, at_another_time, of_larger_group),
     "range": (_outside_range, at_another_time, falling_on_purpose),
-    "sum": (_gap_left_out, _bound, _base_of_shares, _at_once, of_other_one, of_another_side),
+    "sum": (_no_votes, _gap_left_out, _bound, _base_of_shares, _at_once, of_other_one, of_another_side),
     "product": (_other_factors, _special_price),
     "difference": (_swing, _bound, _clock_change, _part_of_sum, of_another_thing, of_another_event),
     "percent": (_swing, _part_of_sum, at_another_time, of_another_thing),

@@ -69,6 +69,9 @@ _TODAY = regex(
 )
 _LONG = regex(r"\s?(?:-?minutes?\b|min\b|hours?\b|long\b|into\b|mark\b|run\b|left\b|ratio\b)", re.IGNORECASE)
 """Behind minutes and seconds: `25:40 long`."""
+_SCALE = regex(
+    r"\b(?:scale[ds]?|models?|kits?|gauge|maps?|plans?|drawings?|replicas?|miniatures?|built|dilut\w+)\b", re.IGNORECASE
+)
 _WEEKDAY = regex(rf"\b(?P<weekday>{'|'.join(WEEKDAYS)}),? (?:the )?{DATE.pattern}")
 _CELL_CLOCK = regex(r"(\d{1,2}):(\d{2})(?::\d{2})?")
 _SCORE = regex(
@@ -143,6 +146,8 @@ class ImpossibleDate(Rule):
                 if _LONG.match(text, match.end()):
                     continue
                 hours, minutes = int(match[1]), int(match[2])
+                if hours == 1 and _SCALE.search(text):
+                    continue  # `a model at 1:87`
                 if (24 * 60 < 60 * hours + minutes < 30 * 60 and minutes < 60) or (hours <= 24 and 60 <= minutes < 100):
                     span = match.start(1) + (match[1][0] == " "), match.end()
                     yield _finding(sentence.offset, span, text[slice(*span)], "there is no such time of the day")

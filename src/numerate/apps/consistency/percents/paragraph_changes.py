@@ -201,6 +201,7 @@ def _percents(paragraph: Paragraph, percents: list[Quantity]) -> Iterator[Findin
             )
             told += 2.0 if len(pairs) == 1 and _CLOSED.search(paragraph.lead(p)) else 0.0
             told += 2.0 if _NOW.search(words) else 0.0
+            told += 4.0 if p.start in bases and len(pairs) == 1 else 0.0
             if here > paragraph.place(other) and not (
                 _BACK.match(paragraph.upto(p)) or paragraph.lead(p).endswith(("the ", "this ", "that "))
             ):
@@ -248,6 +249,8 @@ def _base(paragraph: Paragraph, p: Quantity) -> Quantity | None:
     if index == len(paragraph.values) or paragraph.values[index].group == "percent":
         return None
     base = paragraph.values[index]
+    if base.text.startswith("("):
+        return base if _BASE.fullmatch(f"{paragraph.between(p, base)}(") else None
     return base if _BASE.fullmatch(paragraph.between(p, base)) and paragraph.tail(base).startswith(")") else None
 
 

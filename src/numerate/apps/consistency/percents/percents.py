@@ -8,7 +8,9 @@ from numerate.apps.consistency.base import Rule, rules
 from numerate.apps.consistency.percents.changes import change_findings
 from numerate.apps.consistency.percents.closed_changes import closed_fraction, closed_growth, closed_taken, closed_times
 from numerate.apps.consistency.percents.closed_percents import closed_factor, closed_percent, closed_result
+from numerate.apps.consistency.percents.compound_series import compound_series
 from numerate.apps.consistency.percents.fraction_rests import fraction_rests
+from numerate.apps.consistency.percents.larger_parts import larger_parts
 from numerate.apps.consistency.percents.listed_shares import listed_shares, shares_of_last
 from numerate.apps.consistency.percents.loose_relations import loose_percent
 from numerate.apps.consistency.percents.paragraph_changes import paragraph_changes
@@ -61,7 +63,11 @@ class Percents(Rule):
 
     def paragraph(self, paragraph: Paragraph) -> Iterable[Finding]:
         """Compares percentages with counts and values in other sentences."""
-        return [*paragraph_shares(paragraph), *paragraph_changes(paragraph), *fraction_rests(paragraph)]
+        yield from paragraph_shares(paragraph)
+        yield from paragraph_changes(paragraph)
+        yield from fraction_rests(paragraph)
+        yield from compound_series(paragraph)
+        yield from larger_parts(paragraph)
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Looks for changes with both values, shares with both counts, and doubling."""

@@ -136,6 +136,7 @@ class Products(Rule):
             yield from told_areas(paragraph)
         yield from told_volumes(paragraph)
         yield from daily_doses(paragraph)
+        yield from counted_doses(paragraph)
         yield from body_mass(paragraph)
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
@@ -154,7 +155,6 @@ class Products(Rule):
         yield from closed_product(sentence)
         yield from unit_products(sentence)
         yield from list(counted_products(sentence)) or each_gets(sentence)
-        yield from counted_doses(sentence)
         if MONEY in skeleton:
             for match in _EACH.finditer(skeleton):
                 yield from _priced(sentence, match)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, plain, rules
+from numerate.apps.consistency.products.map_scales import map_scales
 from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.sentences.sentences import TIMES
 from numerate.apps.consistency.sentences.slots import COUNT, NO_NUMBER, UNIT, slot
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     import re
     from collections.abc import Iterable, Iterator
 
+    from numerate.apps.consistency.sentences.paragraphs import Paragraph
     from numerate.apps.consistency.sentences.quantities import Quantity
     from numerate.apps.consistency.sentences.sentences import Sentence
     from numerate.apps.consistency.sentences.tally import Tally
@@ -37,10 +39,15 @@ class Ratios(Rule):
     title = "ratio"
     help = "Two numbers do not have the ratio that the text gives them."
     needs = (VALUES[4],)
+    least_of_paragraph = 2
 
     def wants(self, tally: Tally, text: str) -> bool:
         """Two values and their ratio."""
         return tally.values > 3
+
+    def paragraph(self, paragraph: Paragraph) -> Iterable[Finding]:
+        """Compares lengths on paper with those in the field."""
+        return map_scales(paragraph)
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Looks for a ratio and the two numbers behind it."""

@@ -50,6 +50,7 @@ _LEFT_BEHIND = regex(
     r"(?: [a-z'’-]+){0,3}? (?:left|free|remain(?:s|ed|ing)?|spare|unused|unsold|empty|vacant|available|to go"
     r"|outstanding|missing|over|short|unpaid|open)(?=[.,;)]|$| (?:for|to|at|by|after|until)\b)"
 )
+_CAME = regex(r"\b(?:joined|arrived|came|come|added|received|bought|born|returned|signed|hired|new)\b")
 _MEAN = regex(r"\b(?:averag(?:e|es|ed|ing)|mean)(?: [a-z'’-]+){0,4}[:,]? ?$")
 _APART = regex(
     r"\b(?:per|each|every|than|compared|versus|vs|against|between|respectively|includ\w+|among|of (?:which|whom|them"
@@ -103,7 +104,7 @@ def stated_results(sentence: Sentence) -> Iterator[Finding]:
     words = words[: words.rfind(chr(0xE100 + sentence.quantities.index(terms[-1])))]
     is_apart = _APART.search(f"{words} {_OR.sub(' ', lead)} {behind[:12]}") is not None
     slack = z.blur + 1.7 * math.sqrt(sum(each.blur**2 for each in terms))
-    if _any_holds(terms, z, slack):
+    if _any_holds(terms, z, slack) or (is_left and _CAME.search(sentence.skeleton) and _came_and_went(terms, z, slack)):
         return
     largest = max(terms, key=lambda each: each.value)
     if is_left and largest is terms[0]:
@@ -120,6 +121,13 @@ def stated_results(sentence: Sentence) -> Iterator[Finding]:
     whole = sum(each.value for each in terms)
     if 0.8 < z.value / whole < 1.25 and (not is_apart or is_typo(z, whole)):
         yield wrong_sum(z, terms, whole, 0.85)
+
+
+def _came_and_went(terms: list[Quantity], z: Quantity, slack: float) -> bool:
+    """`18 clubs; 3 left, 2 joined, and in the end 17 remained`."""
+    first, *moves = (each.value for each in terms)
+    some = itertools.product((1, -1), repeat=len(moves))
+    return any(abs(first + sum(map(math.prod, zip(signs, moves, strict=True))) - z.value) <= slack for signs in some)
 
 
 def _nouns_differ(sentence: Sentence, one: Quantity, other: Quantity) -> bool:

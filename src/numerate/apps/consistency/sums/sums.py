@@ -11,6 +11,7 @@ from numerate.apps.consistency.sentences.joined_sentences import of_one_kind, wi
 from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.sentences.slots import AMOUNT, COUNT, ORDINAL, one, slot
 from numerate.apps.consistency.sentences.traits import VALUES, cues, stems
+from numerate.apps.consistency.sums.clock_sums import clock_sums
 from numerate.apps.consistency.sums.closed_counts import closed_added, closed_minus, closed_rest
 from numerate.apps.consistency.sums.closed_totals import closed_opposites, closed_total
 from numerate.apps.consistency.sums.equations import wrong_equations
@@ -21,7 +22,9 @@ from numerate.apps.consistency.sums.lists_before import children_before, lists_b
 from numerate.apps.consistency.sums.paragraph_sums import paragraph_sums
 from numerate.apps.consistency.sums.parts import totals_of
 from numerate.apps.consistency.sums.stated_results import stated_results
+from numerate.apps.consistency.sums.stock_accounts import stock_accounts
 from numerate.apps.consistency.sums.sum_rounding import another_sum, has_more_parts, rounding, slack_of
+from numerate.apps.consistency.sums.votes import votes
 from numerate.apps.consistency.wrong import wrong_sum
 from numerate.numerals.unit_factors import converted
 
@@ -157,6 +160,8 @@ class Sums(Rule):
         """Compares totals and rests with the parts in other sentences."""
         yield from (each for each in paragraph_sums(paragraph) if not _has_score(each, paragraph.whole))
         yield from lists_before(paragraph)
+        yield from votes(paragraph)
+        yield from stock_accounts(paragraph)
         if "children" in paragraph.lower:
             yield from children_before(paragraph)
         tally = paragraph.tally
@@ -164,9 +169,11 @@ class Sums(Rule):
             yield from mixed_sums(paragraph)
 
     def whole(self, document: Document, sentences: Sequence[Sentence]) -> Iterable[Finding]:
-        """Compares what remains with a whole that the paragraph before names."""
+        """Compares what remains with a whole that the paragraph before names, and adds up times."""
         text = document.text
-        return far_rests(text, sentences) if "remain" in text or "leav" in text or "the rest" in text else ()
+        yield from clock_sums(document.flat, sentences)
+        if "remain" in text or "leav" in text or "the rest" in text:
+            yield from far_rests(text, sentences)
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Looks for a total with its parts before or behind it, and at sums that are written out."""
