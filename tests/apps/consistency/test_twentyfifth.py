@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
+from numerate.apps.check import check
 from numerate.apps.consistency.checker import ConsistencyChecker
 from numerate.apps.documents import Document
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def found(text: str) -> list[tuple[str, str, str | None]]:
@@ -106,3 +112,29 @@ def test_texts(text: str, right: str, wrong: str, rule: str) -> None:
 )
 def test_right_texts_that_look_wrong(text: str) -> None:
     assert found(text) == []
+
+
+ITEMS = (
+    '{{"items": [{{"sku": "A1", "qty": 6, "unitPrice": 14.95, "lineTotal": 89.70}}, {{"sku": "B2", "qty": 15, '
+    '"unitPrice": 3.20, "lineTotal": {}}}, {{"sku": "C3", "qty": 1, "unitPrice": 129.00, "lineTotal": 129.00}}]}}'
+)
+STATISTICS = (
+    '{{"temperature_c": {{"samples": 360, "min": 3.1, "max": 9.4, "mean": {}}}, "humidity": {{"min": 61, "max": 78}}}}'
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "right", "wrong"),
+    [
+        (ITEMS, "48.00", "84.00"),
+        (STATISTICS, "4.2", "14.2"),
+        (STATISTICS, "4.2", "1.2"),
+        ('{{"load_min": {}, "load_avg": 8.1, "max_users": 3, "min_users": 2}}', "2", "12"),
+    ],
+)
+def test_records_of_json(text: str, right: str, wrong: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(text.format(right))
+    assert check(path, model=False) == []
+    path.write_text(text.format(wrong))
+    assert [each.rule for each in check(path, model=False)] == ["relation"]

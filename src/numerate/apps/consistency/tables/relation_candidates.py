@@ -43,7 +43,17 @@ if TYPE_CHECKING:
 
     from numerate.apps.consistency.tables.table_numbers import NumberTable
 
-__all__ = ["LEARN_ROWS", "Candidate", "candidates_of", "is_named", "is_span", "row_sums"]
+__all__ = [
+    "LEARN_ROWS",
+    "Candidate",
+    "candidates_of",
+    "is_extreme",
+    "is_mean",
+    "is_named",
+    "is_span",
+    "is_span_of_one",
+    "row_sums",
+]
 
 _LOW = regex(
     r"\b(?:mean|median|average|avg|lowest|low|lower|min|minimum|from|start|begin|opened|open|opening|initial|before"
@@ -63,6 +73,8 @@ _PAIRS = [
     *((low, mean) for low in ("min", "minimum", "low", "lowest") for mean in ("mean", "median", "average", "avg")),
     *((mean, high) for high in ("max", "maximum", "high", "highest") for mean in ("mean", "median", "average", "avg")),
 ]  # fmt: skip
+_MEAN = regex(r"\b(?:mean|median|average|avg)\b", re.IGNORECASE)
+_EXTREME = regex(r"\b(?:mean|median|average|avg|min|minimum|max|maximum|lowest|highest)\b", re.IGNORECASE)
 _ENDS = [("initial", "final"), ("before", "after"), ("opening", "closing")]
 """Ends that have a difference, of which either may be the larger."""
 _CHANGE = regex(
@@ -203,6 +215,23 @@ def is_span(one: str, other: str, *, ordered: bool = True) -> bool:
         and high is not None
         and (low[0].lower(), high[0].lower()) in (_PAIRS if ordered else _PAIRS + _ENDS)
     )
+
+
+def is_mean(name: str) -> bool:
+    """Whether a column has means."""
+    return _MEAN.search(name) is not None
+
+
+def is_extreme(name: str) -> bool:
+    """Whether a column has extremes or means."""
+    return _EXTREME.search(name) is not None
+
+
+def is_span_of_one(one: str, other: str) -> bool:
+    """Whether two columns are extremes or means of one thing, so that a single row tells: `temp min`, `temp mean`."""
+    if not (_EXTREME.search(one) and _EXTREME.search(other)):
+        return False
+    return _EXTREME.sub("", one).strip().lower() == _EXTREME.sub("", other).strip().lower()
 
 
 def _is_profit(less: str, whole: str, target: str) -> bool:

@@ -23,8 +23,11 @@ from numerate.apps.consistency.tables.relation_candidates import (
     LEARN_ROWS,
     Candidate,
     candidates_of,
+    is_extreme,
+    is_mean,
     is_named,
     is_span,
+    is_span_of_one,
     row_sums,
 )
 from numerate.apps.consistency.tables.table_dates import date_findings
@@ -50,6 +53,8 @@ BEGIN = 0.1
 """Share of the last reading that a count may begin again with."""
 LEAST_TELLING = 6
 """Rows without a zero of which it is told how often a relation holds by chance."""
+FEW = 3
+"""Rows that are too few to learn a relation from them."""
 GLANCE = 50
 """Rows of a long table in which half of a relation must hold to be looked at further."""
 _LABEL = regex(
@@ -320,20 +325,26 @@ def _finding(document: Document, relation: Relation, row: int, actual: float, ex
 
 def _orders(document: Document, table: NumberTable) -> Iterator[Finding]:
     """Rows whose minimum, start, ... is above their maximum, end, ..."""
-    for a in table.numeric:
-        for b in table.numeric:
+    columns = table.numeric
+    if len(document.rows) < FEW:  # of a single record, names must tell more
+        columns = [each for each in range(len(table.header)) if is_extreme(table.header[each])]
+    for a in columns:
+        for b in columns:
             if a == b or not is_span(table.header[a], table.header[b]):
                 continue
             one, other = table.values[:, a], table.values[:, b]
             known = np.isfinite(one) & np.isfinite(other)
             with np.errstate(invalid="ignore"):
                 wrong = known & (one > other)
-            if known.sum() < 3 or wrong.sum() > max(1, 0.05 * known.sum()) or table.is_clock(a):
+            least = 1 if is_span_of_one(table.header[a], table.header[b]) else 3
+            if known.sum() < least or wrong.sum() > max(1, 0.05 * known.sum()) or table.is_clock(a):
                 continue
             for row in np.flatnonzero(wrong).tolist():
                 cell = document.rows[row][a].strip(), document.rows[row][b].strip()
-                message = f"{table.header[a]} {cell[0]} is more than {table.header[b]} {cell[1]}."
+                # A mean is computed from what has a minimum and a maximum.
+                message = f"{document.header[a]} {cell[0]} is more than {document.header[b]} {cell[1]}."
+                column, value = (b, other) if least == 1 and is_mean(table.header[b]) else (a, one)
                 yield finding_in_cell(
-                    "relation", document, row, a, message, probability=0.92, kind="order", value=float(one[row]),
-                    other=float(other[row]), share=1.0,
+                    "relation", document, row, column, message, probability=0.92, kind="order",
+                    value=float(value[row]), other=float((one if column == b else other)[row]), share=1.0,
                 )  # fmt: skip

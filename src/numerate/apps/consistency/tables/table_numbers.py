@@ -51,6 +51,7 @@ _TAKEN = regex(r"(?:less|minus|abzüglich|moins)\b[ :]", re.IGNORECASE)
 _YEAR = regex(r"(?:FY ?)?(?:19|20)\d\d")
 _HEADINGS = 3
 """Rows at the top of a table that may belong to its header."""
+_CAMEL = regex(r"(?<=[a-z])[A-Z](?=[a-z])")
 NUMERIC_FROM = 0.6
 """Share of the filled cells of a column that must be numbers."""
 
@@ -61,6 +62,10 @@ def table_of(document: Document) -> NumberTable:
     if found is None:
         found = document.__dict__["_number_table"] = NumberTable(document)
     return found
+
+
+def _apart(match: re.Match[str]) -> str:
+    return f" {match[0].lower()}"
 
 
 def finest(table: NumberTable, row: int, column: int) -> float:
@@ -89,7 +94,8 @@ class NumberTable:
 
     def __init__(self, document: Document) -> None:
         self.document = document
-        self.header: Sequence[str] = document.header
+        # Keys of JSON and columns of databases: `unit_price`, `unitPrice`.
+        self.header: Sequence[str] = [_CAMEL.sub(_apart, each.replace("_", " ")) for each in document.header]
         rows, width = document.rows, len(document.header)
         self.values = np.full((len(rows), width), np.nan)
         self.steps = np.ones((len(rows), width))
