@@ -172,8 +172,8 @@ _SWITCH = regex(
 
 
 def _share(sentence: Sentence, a: Quantity, b: Quantity, p: Quantity, is_off: bool) -> Finding | None:
-    if b.value < 3 or a.value < 0 or a.value > b.value:
-        return None
+    if b.value < 3 or a.value < 0 or a.value > b.value or p.value < 0:
+        return None  # `fell from 400 to 360 (-10 %)` is a change
     if not (a.comparable(b) or (a.unit is None and b.group == "unit" and a.start < b.start)):
         return None
     if b.hedge or a.hedge in ("over", "under") or (a.value < 1 and a.unit is None and a.value > 0):

@@ -9,6 +9,7 @@ from numerate.apps.consistency.percents.changes import change_findings
 from numerate.apps.consistency.percents.closed_changes import closed_fraction, closed_growth, closed_taken, closed_times
 from numerate.apps.consistency.percents.closed_percents import closed_factor, closed_percent, closed_result
 from numerate.apps.consistency.percents.compound_series import compound_series
+from numerate.apps.consistency.percents.directions import directions
 from numerate.apps.consistency.percents.fraction_rests import fraction_rests
 from numerate.apps.consistency.percents.larger_parts import larger_parts
 from numerate.apps.consistency.percents.listed_shares import listed_shares, shares_of_last
@@ -17,6 +18,7 @@ from numerate.apps.consistency.percents.paragraph_changes import paragraph_chang
 from numerate.apps.consistency.percents.paragraph_shares import paragraph_shares
 from numerate.apps.consistency.percents.part_of_whole import share_findings
 from numerate.apps.consistency.sentences.joined_sentences import clauses_of
+from numerate.apps.consistency.sentences.other_languages import CUES, in_english
 from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.sentences.traits import VALUES
 from numerate.apps.consistency.sums.closed_totals import closed_part, closed_share
@@ -35,6 +37,7 @@ _FACTORS = (
     "doubl", "tripl", "trebl", "quadrupl", "halv", "fold", "half", "Half", "quarter", "twice", "times", "third",
     "fifth",
 )  # fmt: skip
+_PERCENT = ("Prozent", "pour cent", "por ciento")
 _PART = regex(r" of (?:[a-z'’]+ ){0,3}\d| (?:in|out of) [a-z]+ of | of (?:them|whom|which)\b")
 
 
@@ -58,6 +61,7 @@ class Percents(Rule):
         return tally.values > 1 and (
             tally.percents > 0
             or any(map(text.__contains__, _FACTORS))
+            or any(map(text.__contains__, _PERCENT))
             or (" of " in text and _PART.search(text) is not None)
         )
 
@@ -68,10 +72,14 @@ class Percents(Rule):
         yield from fraction_rests(paragraph)
         yield from compound_series(paragraph)
         yield from larger_parts(paragraph)
+        yield from directions(paragraph)
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Looks for changes with both values, shares with both counts, and doubling."""
         found = [*share_findings(sentence), *change_findings(sentence, "percent")]
+        if not found and sentence.words & CUES and (english := in_english(sentence)) is not None:
+            found = list(change_findings(english, "percent"))
+            found = found or [each for each in share_findings(english) if each.evidence["value"] > 0]
         for closed in () if found else _CLOSED:
             found += closed(sentence)
         yield from found or loose_percent(sentence)
