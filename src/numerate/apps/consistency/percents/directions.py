@@ -52,7 +52,8 @@ _BREAK = regex(
     r"|without|stretch\w*|rang\w+|moved?|moving|went|going|run\w*|ran|aged?)\b"
 )
 _OTHER = regex(
-    r"\b(?:loss(?:es)?|deficits?|debts?|minus|negative|below|overdra\w+|places?|positions?|rank\w*|standings?"
+    r"\b(?:frequenc\w+|headways?|sailings?|loss(?:es)?|deficits?|debts?|minus|negative|below|overdra\w+|places?"
+    r"|positions?|rank\w*|standings?"
     r"|league|table"
     r"|seed\w*|charts?|handicap|odds|every|once|one in|ratio|respectively|strength|dilut\w+|range[sd]?|rain\w*"
     r"|snow\w*|hail"

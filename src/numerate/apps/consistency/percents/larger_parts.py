@@ -29,7 +29,8 @@ _BEGIN = regex(
 )
 _WHICH = regex(rf"(?: [a-z'’-]+){{1,3}}[,;]? \(?(?:out )?of {_THEM}{_ONLY}$")
 _OF_THEM = regex(
-    r"(?: [a-z'’-]+){0,2} of (?:(?P<them>them|these|those)|(?:the|these|those|its|our|their) (?P<noun>[a-z-]{3,}))\b"
+    r"(?: [a-z'’-]+){0,2} of (?P<them>them|these|those)\b|(?: [a-z'’-]+ly)? of (?:the|these"
+    r"|those) (?P<noun>[a-z-]{3,})\b"
 )
 _OUT_OF = regex(r"(?:^|[;:] ?)(?:out )?of (?:the |all |these |those )?$")
 _VERB = regex(

@@ -24,7 +24,8 @@ _NAMED = regex(
     r"(?: rate)? (?:of|is|was|being|:)(?: (?:about|only|just|some|exactly|an?))* ?$"
 )
 _APART = regex(
-    r"\b(?:than|more|less|fewer|rose|fell|grew|up|down|compared|versus|vs|per|each|every|another|other|further|increase\w*"
+    r"\b(?:than|more|less|fewer|rose|fell|grew|up|down|compared|versus|vs|per|each|every|another|other|further"
+    r"|increase\w*"
     r"|decrease\w*|last year|previous\w*|interest|discount|tax|vat|growth|expect\w*|target|women|men)\b"
 )
 _NEXT_PART = regex(r"\b(?:and|but|while|whereas|others?|rest|remaining)\b")

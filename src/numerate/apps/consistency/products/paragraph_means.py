@@ -24,9 +24,19 @@ if TYPE_CHECKING:
 __all__ = ["paragraph_means"]
 
 _MEAN = regex(
-    r"\b(?P<what>average|mean|median|averag(?:es|ed|ing))(?: (?!(?:annual|national"
-    r"|long-term)\b)[a-z'’-]+){0,5}[ ,:(=]*$"
+    r"\b(?P<what>average|mean|median|averag(?:es|ed|ing)|durchschnitt(?:lich)?|mittelwert|schnitt|moyenne|promedio)"
+    r"(?: (?!(?:annual|national|long-term)\b)[a-z'’-]+){0,5}[ ,:(=]*$"
 )
+_MEAN_OF = regex(r"\b(?P<what>average|mean|median) of (?:the|these|those|all|all the|her|his|their|our|my) $")
+_BARE = regex(
+    r"(?:(?:so|thus|hence|that gives|the|an?|der|la|le|el|overall|group|class|team|their|her|his|our|on|im) )*"
+    r"(?:average|mean|median|durchschnitt|mittelwert|schnitt|moyenne|promedio)"
+    r"(?: (?:is|was|of|ist|est|es|they|it|score|mark|height|weight|time|price|all|the|these|three|four|five|six"
+    r"|stand|stands)"
+    r")*[ :=]+[$€£]?"
+)
+"""A sentence that tells the mean of the one before, and nothing else."""
+_WEIGHTED = regex(r"\b(?:weigh\w*|counts?|credits?|double|twice|best|drop\w*|without|excluding|points? average)\b|%")
 _MEAN_BEHIND = regex(
     r"^(?: [a-z'’-]+){0,1} (?:batting )?(?P<what>average|mean|median)\b|^(?: [a-z'’-]+){0,5}? on average\b"
 )
@@ -37,8 +47,8 @@ _OTHER = regex(
     r"|for (?:january|february|march|april|may|june|july|august|september|october|november|december))\b"
 )
 _SO_THEIRS = regex(
-    r"^(?:so|thus|hence|therefore|which (?:makes|gives)|giving|making)(?: that)?"
-    r"(?: the| their| our| his| her| its| an?)? (?:(?:group|team|class|overall|course) )?(?=average|mean|median)"
+    r"^(?:(?:so|thus|hence|therefore|which (?:makes|gives)|giving|making)(?: that)?"
+    r"(?: the| their| our| his| her| its| an?)? )?(?:(?:group|team|class|overall|course) )?(?=average|mean|median)"
 )
 """The mean follows from the numbers before it, whatever it is called."""
 _AMONG = regex(
@@ -49,7 +59,9 @@ _RIGHT_BEHIND = regex(r"^ on average\b")
 _CLOSED_BEHIND = regex(r"^ on average *(?:[.,;)]|$)")
 _SMALL = frozenset(["and", "the", "for", "after", "before", "with", "from", "then", "while", "this"])
 _BACK = regex(
-    r"(?:that|this|so|thus|we|which|giv|the (?:mean|median|average)\b"
+    r"(?:that|this|so|thus|we|which|giv|(?:overall |on |im |der |la )?(?:mean|median|average|durchschnitt"
+    r"|mittelwert|moyenne"
+    r"|schnitt|promedio)\b|the (?:mean|median|average)\b"
     r"|(?:her|his|its|their|our|my|at an?|with an?|the (?:[a-z]+ )?) ?(?:[a-z]+ )?(?:mean|median|average)\b)"
 )
 _ITEM = regex(
@@ -58,24 +70,28 @@ _ITEM = regex(
 )
 
 
-@paragraph_gate(stems("averag mean_ median"), VALUES[3])
+@paragraph_gate(stems("averag mean_ median durchschnitt mittelwert schnitt_ moyenne promedio"), VALUES[3])
 def paragraph_means(paragraph: Paragraph) -> Iterator[Finding]:
     """A mean or median that is not that of the list before it, and an average that is not the ratio of two counts."""
-    if not any(map(paragraph.lower.__contains__, ("averag", "mean", "median"))):
-        return
-    if not re.search(r"averag|\bmean\b|\bmedian\b", paragraph.lower):
+    if not re.search(r"averag|\bmean\b|\bmedian\b|schnitt|mittelwert|moyenne|promedio", paragraph.lower):
         return
     for z in paragraph.values:
         lead, tail = paragraph.lead(z), paragraph.tail(z)
-        match = _MEAN.search(lead) or _MEAN_BEHIND.match(tail)
+        match = _MEAN.search(lead) or _MEAN_BEHIND.match(tail) or _mean_of(paragraph, z, lead)
         if match is None or z.value <= 0 or z.group not in ("plain", "unit", "money"):
             continue
         what = match.groupdict().get("what") or "mean"
-        if _OTHER.search(_SO_THEIRS.sub("", lead)):
+        if (z.text.isalpha() and _MEAN_OF.search(lead)) or _OTHER.search(_SO_THEIRS.sub("", lead)):
             continue
         yield from _of_list(paragraph, z, "median" if what == "median" else "mean")
         if what != "median":
             yield from _of_two(paragraph, z)
+
+
+def _mean_of(paragraph: Paragraph, z: Quantity, lead: str) -> re.Match[str] | None:
+    """`the average of the three is 4.2`: the count stands between the word and the mean."""
+    before = [each for each in paragraph.values if each.end <= z.start and paragraph.place(each) == paragraph.place(z)]
+    return _MEAN_OF.search(paragraph.lead(before[-1])) if before and lead in (" is ", " was ", " equals ") else None
 
 
 def _of_list(paragraph: Paragraph, z: Quantity, what: str) -> Iterator[Finding]:
@@ -98,12 +114,20 @@ def _of_list(paragraph: Paragraph, z: Quantity, what: str) -> Iterator[Finding]:
             continue
         rounded = round(real / (2 * z.half)) * 2 * z.half
         named = re.search(
-            r"\b(?:scores?|rounds?|times|values|readings|measurements|results|marks|temperatures|trials|samples|weights"
+            r"\b(?:scores?|rounds?|ratings?|heights?|times|values|readings|measurements|results|marks|temperatures"
+            r"|trials|samples|weights"
             r"|prices|bids|laps|grades|runs|counts|intervals|tests|points|splits|quotes|offers)\b",
             paragraph.lower,
         )
         bits = 5.0 + slip_bits(z, rounded) + (2.0 if len(run) > 3 else 0.0) + (2.0 if named else 0.0)
         bits += 2.0 if what == "median" or _CLOSED_BEHIND.match(paragraph.tail(z)) else 0.0
+        if (
+            paragraph.place(run[-1]) == paragraph.place(z) - 1
+            and _BARE.fullmatch(paragraph.lower[_begin(paragraph, z) : z.start - paragraph.whole.offset].lstrip())
+            and paragraph.tail(z)[:1] in ("", ".", ",", ";")
+            and not _WEIGHTED.search(paragraph.lower)
+        ):
+            bits += 3.0
         if paragraph.place(run[-1]) != paragraph.place(z):
             bits -= 2.0 if _BACK.match(paragraph.upto(z)) else 4.0
         near = [
@@ -119,9 +143,23 @@ def _of_list(paragraph: Paragraph, z: Quantity, what: str) -> Iterator[Finding]:
         return
 
 
+def _begin(paragraph: Paragraph, z: Quantity) -> int:
+    """Where the sentence of a number begins in the text of its paragraph."""
+    return z.start - paragraph.whole.offset - len(paragraph.upto(z))
+
+
 def _lists(paragraph: Paragraph, z: Quantity) -> Iterator[list[Quantity]]:
     """Lists of numbers like z that stand before it in its sentence or the one before, or right behind it."""
     unit, group = z.unit, z.group
+    if (
+        unit is not None
+        and "/" in unit
+        and group == "unit"
+        and not any(each.unit == unit for each in paragraph.alike(z))
+    ):
+        unit = unit.partition("/")[0]  # `88 mm, 61 mm and 73 mm, so it averaged 74 mm a month`
+    elif unit is not None and group == "unit" and f" in {unit}" in paragraph.lower:
+        unit, group = None, "plain"  # `Heights in cm: 412, 380, 405. On average they are 399 cm`
     before = [each for each in paragraph.values if each.end <= z.start and paragraph.place(each) == paragraph.place(z)]
     if group == "plain" and before and before[-1].half == z.half and _RIGHT_BEHIND.match(paragraph.tail(z)):
         unit, group = before[-1].unit, before[-1].group  # `61.2, 60.8 and 61.6 seconds, 61.2 on average`
