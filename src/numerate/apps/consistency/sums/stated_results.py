@@ -159,6 +159,7 @@ _NOT_MEAN = regex(
 )
 
 
+_OF_THE = regex(r" of (?:the|these|those|all|all the) $")
 _SCALE = regex(r"\b(?:out of|points of|scale of|scale (?:from \S+ )?to|max(?:imum)?\.?(?: of|:)?) (?:a )?$")
 """Before the most that a mark can be."""
 
@@ -172,6 +173,8 @@ def stated_mean(sentence: Sentence) -> Iterator[Finding]:
     if len(means) != 1:
         return
     z = means[0]
+    if z.text.isalpha() and _OF_THE.search(_lead(sentence, z)):
+        return  # `the average of the three is 2.4`
     terms = [each for each in values if each is not z and (each.comparable(z) or each.unit is None or z.unit is None)]
     terms = [each for each in terms if not _SCALE.search(sentence.beside(each)[0])] if len(terms) > 3 else terms
     # `in three rounds`, `two classes`: how many there are.
