@@ -54,6 +54,7 @@ _SO_THEIRS = regex(
 _AMONG = regex(
     r"\b(?:in|from|over|on|of|across|out of|for|among|off|per)(?: the| his| her| their| its| only| just| all)? $"
 )
+_LINKED = regex(r"\b(?:so|thus|hence|therefore|which|that|giving|making|averaging)\b")
 _AGES = regex(r"\b(?:aged?|ages) (?:from |between )?\d+ ?(?:to|and|[-–]) ?\d+")
 _RIGHT_BEHIND = regex(r"^ on average\b")
 _CLOSED_BEHIND = regex(r"^ on average *(?:[.,;)]|$)")
@@ -151,12 +152,8 @@ def _begin(paragraph: Paragraph, z: Quantity) -> int:
 def _lists(paragraph: Paragraph, z: Quantity) -> Iterator[list[Quantity]]:
     """Lists of numbers like z that stand before it in its sentence or the one before, or right behind it."""
     unit, group = z.unit, z.group
-    if (
-        unit is not None
-        and "/" in unit
-        and group == "unit"
-        and not any(each.unit == unit for each in paragraph.alike(z))
-    ):
+    is_rate = unit is not None and "/" in unit and group == "unit" and _LINKED.search(paragraph.lead(z)) is not None
+    if unit is not None and is_rate and not any(each.unit == unit for each in paragraph.alike(z)):
         unit = unit.partition("/")[0]  # `88 mm, 61 mm and 73 mm, so it averaged 74 mm a month`
     elif unit is not None and group == "unit" and f" in {unit}" in paragraph.lower:
         unit, group = None, "plain"  # `Heights in cm: 412, 380, 405. On average they are 399 cm`
