@@ -33,9 +33,29 @@ _SHORT = frozenset([
     "Sept", "Oct", "Nov", "Dec", "Art", "Abb", "bzw", "Nr", "ft", "in", "sq", "cu", "min", "max",
 ])  # fmt: skip
 _BEFORE_DIGITS = frozenset(
-    ["no", "nos", "nr", "fig", "figs", "vol", "vols", "tab", "eq", "sec", "ch", "art", "para", "ref"]
+    [
+        "no",
+        "nos",
+        "nr",
+        "fig",
+        "figs",
+        "vol",
+        "vols",
+        "tab",
+        "eq",
+        "sec",
+        "ch",
+        "art",
+        "para",
+        "ref",
+        "b",
+        "d",
+        "c",
+        "fl",
+        "pop",
+    ]
 )
-"""Words that are abbreviations if a digit follows: `bus no. 12`."""
+"""Words that are abbreviations if a digit follows: `bus no. 12`, `Anna (b. 1831; d. 1902)`."""
 _PARAGRAPH = re.compile(r"[^\S\n]*\n(?:[^\S\n]*\n|[ \t]*(?:[-*•]|\d{1,2}[.)])\s)")
 """The end of a paragraph, or an item of a list, behind a mark that may belong to an abbreviation."""
 _DEGREES = re.compile(r"[°º]\s?[CFK]$")
@@ -218,6 +238,8 @@ def _stripped(text: str, start: int, end: int) -> list[tuple[int, int]]:
 def _is_short(text: str, point: int) -> bool:
     """Whether a point ends an abbreviation. Most points stand behind a whole word, which needs no pattern."""
     _, space, word = text[max(0, point - 6) : point].rpartition(" ")
+    if word[:1] == "(":
+        space, word = "(", word[1:]
     if word.isalpha() and (space or len(word) == 6):
         if word in _BEFORE_DIGITS and text[point + 1 : point + 3].strip().isdigit():
             return True

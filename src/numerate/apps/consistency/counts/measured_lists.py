@@ -13,13 +13,16 @@ if TYPE_CHECKING:
 __all__ = ["measured_lists"]
 
 _N = r"(?P<n>(?i:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)|1[0-9]|[2-9])"
-_ITEM = r"[^,;:.()\n\d]{2,50} \((?=[^()\n]*\d)[^()\n]{1,40}\)"
-_BRACKETS = regex(r"\([^()\n]*\d[^()\n]*\)")
+_ITEM = r"[^,;:.()\n\d]{2,50} \((?:(?=[^()\n]*\d)|(?=[A-Z]))[^()\n]{1,40}\)"
+_BRACKETS = regex(r"\((?:[^()\n]*\d|[A-Z])[^()\n]*\)")
 _BRACKETED = regex(
     rf"\b{_N} (?P<adj>(?:[a-z][\w'’-]* ){{0,3}}?)(?P<noun>[a-z][\w'’-]*s|people|men|women|children)\b"
     rf"(?P<gap>[^:;.!?()\d\n]{{0,50}}?)(?P<mark>: | (?:are|were) |, (?=[A-Z]))"
     rf"(?P<items>{_ITEM}(?:(?:, {_ITEM})+,? and {_ITEM}|(?:; {_ITEM})+(?:; and {_ITEM})?))(?=[.;!?]|$)"
 )
+_DIGIT = regex(r"\d")
+_SMALL = regex(r"(?:^|, |; )(?!and )[a-z]|\band [a-z]")
+"""An item without a capital, which may be none of those that were counted."""
 _MEASURE = (
     r"(?:depths|temperatures|concentrations|lengths|distances|speeds|sizes|doses|dose levels|time ?points"
     r"|heights|widths|spacings"
@@ -50,7 +53,7 @@ _SIZES = {
     )
 }
 _SIZES |= {str(n): n for n in range(2, 20)}
-_OWN = regex(r"^of (?:his|her|their|its) ")
+_OWN = regex(r"^of (?:his|her|their|its) |with (?:his|her) (?:first|second|third|fourth|last) (?:wife|husband|partner)")
 """`three of her paintings: ...` are all that are told."""
 _PART_OF = regex(
     r"\b(?:of|or|and|between|from|(?:\d|two|three|four|five|six|seven|eight) to|than|first|last|next|other"
@@ -66,6 +69,8 @@ def measured_lists(part: str) -> Iterator[tuple[re.Match[str], int]]:
             items = match["items"]
             if _is_loose(match, low) or _OPEN.search(items.lower()) or _SO_MANY.search(items):
                 continue
+            if not all(map(_DIGIT.search, _BRACKETS.findall(items))) and _SMALL.search(_BRACKETS.sub("", items)):
+                continue  # `Ann Lee (Leeds), Bo Chan (York) and their coach Cy Ray (Hull)`
             count = len(_BRACKETS.findall(items))
             # `Chile and Peru jointly (2 bids)` may be two.
             inner = max(_BRACKETS.sub("", items).count(" and ") - ("; " not in items), 0)

@@ -6,6 +6,7 @@ as `split`, by `the rest`, or by items that are all built alike: `60% Merlot, 30
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import TYPE_CHECKING
 
@@ -98,6 +99,41 @@ _SEVERAL = regex(
     r"|lower|than|off|discount\w*|pass marks?|daily|recommended)\b|in (?:the )?(?:spring|summer|autumn|winter"
     r"|[\ue004\ue005])|\([^)]*\(|between [\ue002]"
 )
+_KIND = (
+    r"(?:language|mode|means|method|form|source|religion|faith|occupation|activity|transport\w*|choice|reason"
+    r"|motive|issue|concern|priority"
+    r"|problem|season|colou?r|sport|drink|subject|brand|party|candidate|destination|dish|meal|team|day|topic"
+    r"|provider|supermarket|heating)\b"
+)
+_ONE_EACH = regex(
+    rf"\b(?:the one {_KIND}|(?:(?:only|just|exactly) )one (?:answer|choice|option|response|reply|{_KIND})"
+    rf"|single[- ](?:choice|answer|response)"
+    rf"|(?:the|their|your|his|her) (?:single (?:most|biggest|main|greatest)|most [a-z]+|favou?rite|preferred|usual"
+    rf"|main|primary|principal|first|top)"
+    rf" (?:[a-z]+ )?{_KIND}(?! ?(?:problem|reason)s\b)(?! is [a-z]+, (?:cited|named|mentioned))"
+    rf"|by (?:main|usual|primary|principal) {_KIND}|(?:which|what) (?:party|candidate)\b|how (?:they|you|he"
+    rf"|she) would vote|would vote for\b"
+    r"|ihrem? (?:wichtigsten|liebsten|hauptsächlichen) [a-zß-ü]+|lieblings[a-zß-ü]+)"
+)
+"""Words that say that each one gives one answer: `asked to name the one means of transport that they use most`."""
+_UNDECIDED = regex(
+    rf"{_P}(?: (?!in |at |of (?!those|them|the respondents))[a-z'’]+){{0,4}}? (?:undecided|(?:no|not have an"
+    rf"|without an) (?:opinion|preference|view)"
+    r"|un(?:sure|certain)|not sure|(?:did|do|does) (?:not|n['’]t) know|don['’]t know|didn['’]t know|abstain\w*"
+    r"|neutral|unentschieden)\b"
+    rf"[^{PERCENT}]*$"
+)
+"""The last share, which goes with one for each opinion."""
+_SINGLE_GAP = regex(rf"[^{PERCENT}{UNIT}{MONEY}.:]{{1,90}}")
+_NOT_SINGLE = regex(
+    r"\b(?:of which|of wh(?:om|ich)|including|of (?:these|those)(?! (?:polled|asked|surveyed|questioned|interviewed"
+    r"|who))|compar\w+|versus|vs|rose|ris\w+|fell|fall\w*|grew|grow\w*|gain\w*"
+    r"|declin\w*|drop\w*|climb\w*|increas\w*|decreas\w*|than|accuracy|interest|twice|another [\ue002]|confidence"
+    r"|at least|turnout"
+    r"|higher|lower|discount\w*|among|last year|a year (?:ago|earlier)|previous\w*|from [\ue002]|to [\ue002]"
+    r"|points?|also|too|both"
+    r"|swing|either|or [\ue002]|alone|some)\b|[\ue004\ue005]|\([^)]*\("
+)
 
 
 @rules.register("shares")
@@ -115,8 +151,8 @@ class Shares(Rule):
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Adds the percentages of each list, if its words say that they are parts of one whole."""
         if sentence.tally.percents > 1:
-            for match in _lists(sentence.skeleton):
-                yield from _judged(sentence, *match)
+            found = [each for match in _lists(sentence.skeleton) for each in _judged(sentence, *match)]
+            yield from found or _of_one_choice(sentence)
         if may_have_fractions(sentence.text):
             yield from fraction_findings(sentence)
 
@@ -179,6 +215,28 @@ def _judged(sentence: Sentence, start: int, end: int) -> Iterator[Finding]:
         return
     message = f"The shares {', '.join(part.text for part in parts)} add up to {plain(100 * whole)} %."
     yield finding_at("shares", parts[-1], message, others=parts[:-1], sum=whole, probability=0.9)
+
+
+def _of_one_choice(sentence: Sentence) -> Iterator[Finding]:
+    """Shares of a question with one answer each, whatever stands between them: `..., while 18 % said they walk`."""
+    skeleton = sentence.skeleton
+    slots = [*_SLOT.finditer(skeleton)]
+    if not 3 <= len(slots) <= 8 or not (_ONE_EACH.search(sentence.text.lower()) or _UNDECIDED.search(skeleton)):
+        return
+    gaps = [skeleton[one.end() : other.start()] for one, other in itertools.pairwise(slots)]
+    clause = skeleton[skeleton.rfind(":", 0, slots[0].start()) + 1 :]
+    if not all(map(_SINGLE_GAP.fullmatch, gaps)) or _NOT_SINGLE.search(clause) or _MULTIPLE.search(skeleton):
+        return
+    parts = [each for each in sentence.quantities if each.group == "percent"]
+    if any(each.value <= 0 or each.hedge in ("over", "under") for each in parts) or len(_OF_WHAT.findall(skeleton)) > 1:
+        return
+    whole = sum(each.value for each in parts)
+    values = sorted(each.value for each in parts)
+    slack = sum(each.half + (0.02 if each.hedge else 0.0) for each in parts) + 0.004
+    if not 1 + slack < whole <= MOST or any(abs(whole - each - 1) < 0.006 for each in values):
+        return
+    message = f"The shares {', '.join(part.text for part in parts)} add up to {plain(100 * whole)} %."
+    yield finding_at("shares", parts[-1], message, others=parts[:-1], sum=whole, probability=0.85)
 
 
 def _are_opposed(skeleton: str, words: str) -> bool:

@@ -58,8 +58,10 @@ _COLON = regex(
     r"<how>:| are| were) (?P<items>[^.;:()\ue000-\uf8ff]+)\.?$"
 )
 _YEARS = regex(
-    rf"{slot('n', COUNT)} (?P<noun>(?:[a-z-]+ ){{0,3}}?[a-z-]+s)(?P<gap>) \((?:in )?(?P<years>{one(YEAR)}(?"
-    rf":(?:, | and |, and ){one(YEAR)})+)\)"
+    rf"{slot('n', COUNT)} (?P<noun>(?:[a-z-]+ ){{0,3}}?[a-z-]+s)(?P<gap>)(?: \((?:in )?(?=[^()]*\))|:(?: in)? "
+    rf"|, (?:namely )?in )"
+    rf"(?P<years>{one(YEAR)}(?:, {one(YEAR)})*,? and {one(YEAR)}|{one(YEAR)}(?:(?:, | and "
+    rf"|, and ){one(YEAR)})+(?=\)))(?=[).;]|$)"
 )
 _NAMED = regex(
     rf"(?P<lead>^|[a-z,] ){slot('n', COUNT)}(?: of (?:the|its|their"
@@ -210,7 +212,7 @@ class ListCounts(Rule):
             return
         if not any(each.kind not in _NO_COUNTS and 2 <= each.value <= 12 for each in sentence.numerals):
             return
-        may_have_years = "(" in text and len(sentence.numerals) > 2
+        may_have_years = sentence.tally.times > 1 and len(sentence.numerals) > 2
         if not may_have_years and not _may_have_items(sentence):
             return
         for match in _YEARS.finditer(sentence.skeleton) if may_have_years and len(sentence.quantities) > 2 else ():

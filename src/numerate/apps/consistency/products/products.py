@@ -10,6 +10,7 @@ from numerate.apps.consistency.products.body_mass import body_mass
 from numerate.apps.consistency.products.counted_doses import counted_doses
 from numerate.apps.consistency.products.counted_products import counted_products
 from numerate.apps.consistency.products.daily_doses import daily_doses
+from numerate.apps.consistency.products.densities import densities
 from numerate.apps.consistency.products.each_gets import each_gets
 from numerate.apps.consistency.products.near_products import near_products
 from numerate.apps.consistency.products.paragraph_rates import paragraph_rates
@@ -138,6 +139,7 @@ class Products(Rule):
         yield from daily_doses(paragraph)
         yield from counted_doses(paragraph)
         yield from body_mass(paragraph)
+        yield from densities(paragraph)
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Looks for prices, groups, areas and rates."""
