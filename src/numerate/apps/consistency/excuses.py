@@ -98,11 +98,12 @@ _AT_ONCE = regex(
 _ONE_EACH = regex(r"\b(?:only|exactly|either|the rest|the others?|remaining|respectively|one each|instead)\b")
 _BASE = regex(
     r"\b(?:relative to|in relation to|based on|related to|calculated (?:on|for|from)|with respect to|for (?:every|each)"
-    r"|per|as a (?:percentage|share|proportion) of)(?: (?:an?|the|about))? $"
+    r"|per|je|pro|par|pour|por|auf|as a (?:percentage|share|proportion) of)(?: (?:an?|the|about))? $"
 )
 """What amounts are measured by, which is not their sum: `relative to 1,000 g of flour`."""
 _HOURS = regex(
-    r"\b(?:trains?|bus(?:es)?|trams?|ferr(?:y|ies)|open|opens|opening|closed|shifts?|o['’]clock|[ap]\.?m\b|noon|midnight"
+    r"\b(?:trains?|bus(?:es)?|trams?|ferr(?:y|ies)|open|opens|opening|closed|shifts?|o['’]clock|[ap]\.?m\b|noon"
+    r"|midnight"
     r"|mornings?|afternoons?|evenings?|nights?|weekdays|sundays?|saturdays?|mondays?|fridays?|daily|hours?|lunch)\b"
 )
 _THEIR_MEAN = regex(r"^(?: [a-z]+){0,2} on average ?[:;,(–—]")
@@ -183,7 +184,8 @@ def _claim(finding: Finding, paragraphs: Sequence[Paragraph]) -> Claim | None:
 
 
 _CAME_AND_WENT = regex(
-    r"\b(?:new|joined|came|come|born|arrived|added|extra|bought|left|damaged|broken|lost|died|sold|missing|spoiled|spare|kept"
+    r"\b(?:new|joined|came|come|born|arrived|added|extra|bought|left|damaged|broken|lost|died|sold|missing|spoiled"
+    r"|spare|kept"
     r"|unused|empty|free|cancelled|returned|given away|for (?:delivery|postage|shipping))\b"
 )
 

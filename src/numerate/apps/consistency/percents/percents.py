@@ -73,6 +73,10 @@ class Percents(Rule):
         yield from compound_series(paragraph)
         yield from larger_parts(paragraph)
         yield from directions(paragraph)
+        yield from larger_parts(paragraph)
+        yield from paragraph_shares(paragraph)
+        yield from paragraph_changes(paragraph)
+        yield from fraction_rests(paragraph)
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Looks for changes with both values, shares with both counts, and doubling."""

@@ -82,6 +82,9 @@ def densities(paragraph: Paragraph) -> Iterator[Finding]:
         if unit is None or z.value <= 0 or z.hedge in _BOUND:
             continue
         near = [each for each in paragraph.values if each is not z and abs(each.place - z.place) <= NEAR]
+        before = [each for each in near if each.end <= z.start][-1:]
+        if any(_area_of(paragraph, each)[0] for each in before):
+            continue  # `384.3 per square mile (148.4/km²)`: a conversion
         areas = [each for each in near if each.unit and dimension_name(each.unit) == "area" and each.value > 0]
         counts = [
             each for each in near if each.group == "plain" and each.value > 1 and _area_of(paragraph, each)[0] is None
