@@ -34,7 +34,7 @@ _ASKED = regex(
 )
 """The last words of a task."""
 _TOLD = regex(
-    r"\b(?:total\w*|altogether|in all|together|so|thus|that is|which is|i\.e\.|averag\w*|leaves|leaving|left|makes"
+    r"\b(?:total\w*|altogether|in all|together|so|thus|that is|which is|i\.e|averag\w*|leaves|leaving|left|makes"
     r"|making|comes? to|coming to|amounts? to)\b|="
 )
 MOST_BEHIND = 400

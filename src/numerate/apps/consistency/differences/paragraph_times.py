@@ -44,7 +44,8 @@ _YEARS_LONG = regex(
 )
 _YEARS_OTHER = regex(
     r"\b(?:ago|every|first|last|next|another|more|aged?|sentence\w*|contract|experience|warranty|least|previous\w*"
-    r"|again|while|whereas|second|father|mother|son|daughter|earlier|before|about|some|nearly|almost|than|or|fund|due|bonds?|debentures?|non-[a-z]+)\b"
+    r"|again|while|whereas|second|father|mother|son|daughter|earlier|before|about|some|nearly|almost|than|or|fund"
+    r"|due|bonds?|debentures?|non-[a-z]+)\b"
 )
 
 
@@ -86,9 +87,7 @@ _LONG = regex(
 _LONG_TAIL = regex(
     r" (?:later|afterwards|after (?:the|that|this|its)|from (?:the|that|this|its)|of the date|of receipt)\b"
 )
-_UP_TO = regex(
-    r"\b(?:expir\w+|end(?:s|ed)?|due|payable|no later than|by|until|came to an end|resum\w+|i\.e\.|on|till)\b"
-)
+_UP_TO = regex(r"\b(?:expir\w+|end(?:s|ed)?|due|payable|no later than|by|until|came to an end|resum\w+|i\.e|on|till)\b")
 _NO_TERM = regex(
     r"\b(?:renew\w*|extend\w*|early|prematurely|terminated|although|but|instead|extension|cancel\w*|moved)\b"
 )

@@ -24,7 +24,7 @@ __all__ = ["paragraph_rates"]
 _CUE = regex(r"\b(?:per|each|every|apiece|to the|an?|in an?|the) [a-z]|s of |/|[a-z] head\b")
 _RESULT = regex(
     r"\b(?:total\w*|in all|altogether|amounts?|amount\w* to|com(?:es?|ing) to|came to|mak(?:es?|ing)|made|giv(?:es?"
-    r"|ing)|so|thus|therefore|hence|that is|that's|which is|i\.e\.|works? out|worked out|paid|pay|cost|costs|bill"
+    r"|ing)|so|thus|therefore|hence|that is|that's|which is|i\.e|works? out|worked out|paid|pay|cost|costs|bill"
     r"|owe\w*|charged|invoice\w*|gets?|receives?|seat|earn\w*|average|averag\w+|mean|equals|sum|says|or|leaves|needs?"
     r"|used|takes?|took|invoiced|carry|carries|hold|holds)\b|=|≈"
 )

@@ -23,8 +23,9 @@ _PER = regex(
     r"(?P<of>[a-z]+(?:[ -](?:kilomet\w+|met\w+|mile|foot|feet))?)"
 )
 _HELD = regex(
-    r"(?:\d|\b(?:two|three|four|five|six|seven|eight|nine|ten"
-    r"|twelve)) (?:[a-z]+ )?(?P<of>[a-z]{3,}s) (?:of|holding|containing) [$€£]?$"
+    r"(?:\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|eighteen|twenty|twenty-four|thirty"
+    r"|thirty-six|forty-eight|sixty)) (?:(?!of |and |with )[a-z-]+ ){0,3}(?P<of>[a-z]{3,}s) (?:of|holding"
+    r"|containing) [$€£]?$"
 )
 _HOLDS = regex(
     r"\b(?:an?|one|each|every) (?:(?:of (?:the|its|our|their|these|those) \w+ )"

@@ -61,10 +61,26 @@ _RATE = regex(
 )
 _ADVERBS = {
     "hourly": "hour", "daily": "day", "weekly": "week", "monthly": "month", "quarterly": "quarter", "yearly": "year",
-    "annually": "year",
+    "annually": "year", "annual": "year",
 }  # fmt: skip
+_NAMED_RATE = regex(
+    rf"\b(?P<adverb>annual|yearly|quarterly|monthly|weekly|daily|hourly)(?: [a-z'’-]+){{1,4}}?(?: of| is| was| are"
+    rf"| at|:)+ "
+    rf"(?:just |only |exactly )?{slot('q', AMOUNT)}(?!(?: [a-z'’-]+){{0,2}} (?:per|an?|each|every) )"
+)
+"""`an annual rent of $43,200`, `monthly instalments of $3,600`"""
+_PAYABLE = regex(
+    r"[ ,;:(]*(?:(?:and|which|is|are|to be|shall be|will be|it|can be) )*(?:(?:payable|paid|due|billed|collected"
+    r"|settled|charged|debited"
+    r"|spread|split)(?: [a-z]+){0,3} )?(?:(?:in|by|as|at|or|over|into|i\.e\.,?|that is,?) )?(?:(?:equal|even"
+    r"|regular|the) )*"
+    r"(?:annual|yearly|quarterly|monthly|weekly|daily) (?:[a-z]+ ){0,2}"
+    r"(?:instal\w*|payments?|rates?|rents?|fees?|portions?|salar\w+|wages?|premiums?|amounts?|sums?|parts|bills?"
+    r"|charges?|cost)"
+    r"(?: (?:of|is|are|at|in advance|only|just))* $"
+)
 _SAME = regex(
-    r"^(?:,|;| –| —| -)? ?(?:and )?(?:or|i\.e\.,?|that is,?|which is|which are|which makes?|that’s|that's|making|=|so"
+    r"^(?:,|;| –| —| -)? ?(?:and )?(?:or|i\.e|that is,?|which is|which are|which makes?|that’s|that's|making|=|so"
     r"|equal to|equals|equivalent to|this is|it is|giving|amounting to|for a total of|corresponding to|meaning"
     r"|translating into|which (?:comes|works out|adds up|amounts|translates|corresponds) (?:to|at|into)|it makes"
     r"|or about)\b|^[,:]? ?[(=]"
@@ -169,14 +185,16 @@ def _multiplied(x: tuple[Quantity, str], y: tuple[Quantity, str], z: tuple[Quant
 def rate_conversions(sentence: Sentence) -> Iterator[Finding]:
     """One rate for two periods: `$950 a month, or $10,400 a year`."""
     skeleton = sentence.skeleton
-    found = [(sentence.get(match, "q"), match) for match in _RATE.finditer(skeleton)]
+    rates = {each.start("q"): each for pattern in (_NAMED_RATE, _RATE) for each in pattern.finditer(skeleton)}
+    found = [(sentence.get(rates[at], "q"), rates[at]) for at in sorted(rates)]
     for (a, one), (b, other) in itertools.pairwise(found):
         between = skeleton[one.end() : other.start("q")]
-        if not _SAME.search(between) or len(between) > 40 or "\ue100" in between or a.hedge or b.hedge:
+        is_same = len(between) <= 40 and _SAME.search(between)
+        if not (is_same or _PAYABLE.fullmatch(between)) or "\ue100" in between or a.hedge or b.hedge:
             continue
         if not a.comparable(b) or a.group != b.group or min(a.value, b.value) <= 0:
             continue
-        first, second = (each["per"] or _ADVERBS[each["adverb"]] for each in (one, other))
+        first, second = (each.groupdict().get("per") or _ADVERBS[each["adverb"]] for each in (one, other))
         factors = _PERIODS.get((first, second)) or tuple(1 / each for each in _PERIODS.get((second, first), ()))
         if not factors:
             continue
@@ -197,7 +215,7 @@ _BY = regex(
 _LONG = regex(r"^ (?:long|wide|deep|broad|in (?:length|width))\b")
 _AREA = regex(r"\b(?:area|floor space|surface|footprint|plot)\b")
 _SO = regex(
-    r"\b(?:so|its|thus|that is|that's|which is|i\.e\.|mak(?:es?|ing)|cover\w*|total\w*|giv(?:es?|ing)|for|or"
+    r"\b(?:so|its|thus|that is|that's|which is|i\.e|mak(?:es?|ing)|cover\w*|total\w*|giv(?:es?|ing)|for|or"
     r"|all|the)\b|[(=]"
 )
 _PART = regex(r"\b(?:only|of it|of which|part|half|but|each|except|without|another|other|per|about|plus a|extra of)\b")

@@ -37,6 +37,8 @@ _BY_VALUE = frozenset(("date", "clock", "ratio", "year"))
 """Groups that a numeral has only with a fitting value and no unit."""
 TIMES = frozenset(("year", "date", "clock", "ordinal"))
 """Groups of quantities that are no values."""
+_CLAUSE = regex(r"\d{1,2}\.\d{1,2}\s+[A-Z][a-z]+ ")
+"""The number of a clause: `4.1 The Tenant shall pay ...`."""
 _TIME = regex(
     r"(?:(?<![\d:.,$€£–—-])|(?<=\d:\d\d[–—-]))(\d{1,2})(?::(\d{2})(?::(\d{2}))?(?![\d:])(?:\s?([ap])\.?m\b\.?)?|\s?([ap])\.?m\b\.?)",
     re.IGNORECASE,
@@ -316,7 +318,7 @@ class Sentence:
         """Whether a number without a unit is a name: of a table, a day of a trial, a model."""
         start, end = numeral.start - self.offset, numeral.end - self.offset
         if not start:
-            return False
+            return _CLAUSE.match(self.text) is not None
         mark = self.text[start - 1]
         if mark not in " \xa0":
             # Numbers joined by a dash may be a score or a range: `214-198` is read as a code.

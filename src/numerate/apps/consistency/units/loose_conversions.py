@@ -37,7 +37,7 @@ MOST_WORDS = 70
 MOST_LISTED = 4
 """Quantities of a list that is converted as a whole."""
 _EQUAL = regex(
-    r"\b(?:is|are|was|were|or|equals?|that's|i\.e\.|corresponds?|corresponding|converts?|converted"
+    r"\b(?:is|are|was|were|or|equals?|that's|i\.e|corresponds?|corresponding|converts?|converted"
     r"|comes? to|works? out|equivalent|meaning|say|so|namely|roughly|about|around|approximately|some"
     r"|in (?:metric|imperial|american|old|us|english)\b.*)\b|=|≈|/"
 )
@@ -81,7 +81,8 @@ def loose_conversions(sentence: Sentence) -> Iterator[Finding]:
 
 _SAME_AMOUNT = regex(
     r"\b(?:the|this|that|its|which is the) (?:very )?same (?:pressure|temperature|speed|distance|length|height|weight"
-    r"|mass|volume|amount|value|area|power|energy|force|depth|width|size|quantity|reading|dose|altitude|torque|thing|level)\b"
+    r"|mass|volume|amount|value|area|power|energy|force|depth|width|size|quantity|reading|dose|altitude|torque"
+    r"|thing|level)\b"
 )
 _NOT_SAME = regex(r"\b(?:not|than|as|about|almost|nearly|at|per|every|from|until|twice|half|more|less|before|after)\b")
 
