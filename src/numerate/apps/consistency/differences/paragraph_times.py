@@ -40,7 +40,7 @@ _YEARS_APART = regex(
 _AND_SO_LONG = regex(r"\band (?:\d|two|three|four|five|six|seven|eight|nine|ten)\b")
 _YEARS_LONG = regex(
     r"\b(?:the|those|these|after|for|served|spent|lasted|ran|stayed|following|over|reign of|tenure of"
-    r"|career of)(?: [a-z]+){0,2} $"
+    r"|career of|regierte|herrschte|amtierte|régna|reinó|durante|pendant)(?: [a-z]+){0,2} $"
 )
 _YEARS_OTHER = regex(
     r"\b(?:ago|every|first|last|next|another|more|aged?|sentence\w*|contract|experience|warranty|least|previous\w*"
@@ -49,11 +49,47 @@ _YEARS_OTHER = regex(
 )
 
 
+_BIRTH = regex(r"\b(?:born|birth|geboren|né|née|nacido)\b|[(*] ?(?:b\.|\*)")
+_BEFORE_ITS_END = regex(
+    r"\bbefore (?=(?:it|he|she|they|its|his|her|the [a-z]+|being|finally)\b|(?:clos|retir|resign|abdicat|stepp"
+    r"|dissol|merg)[a-z]*)"
+)
+"""`in service for 77 years before it was closed in 1961`"""
+_TERM_BEGINS = regex(
+    r"\b(?:throne|crowned|acceded|succeeded|elected|appointed|took (?:over|office|up)|enter\w*|joined|became"
+    r"|founded|opened|began|started"
+    r"|established|launched|commissioned|installed|power|crown|consecrated|inaugurated|moved)\b[^.;]{0,50}$"
+)
+_TERM_ENDS = regex(
+    r"\b(?:until|till|to|death|died|dying|clos\w+|retir\w+|resign\w*|abdicat\w*|depos\w+|overthrown|ended"
+    r"|stepp\w+ down|dissol\w+"
+    r"|scrapped|demolished|left|sold|withdrawn|decommissioned)\b[^.;]{0,40}$"
+)
+
+
+def _term(paragraph: Paragraph, times: list[Quantity], d: Quantity) -> list[Quantity]:
+    """The years in which something began and ended, before and behind its duration; all years if they do not say so."""
+    begin = [each for each in times if each.end <= d.start and _TERM_BEGINS.search(paragraph.upto(each)[-80:])]
+    end = [
+        each
+        for each in times
+        if each.start >= d.end and each.place in (-1, d.place) and _TERM_ENDS.search(paragraph.between(d, each))
+    ]
+    is_told = len(begin) == len(end) == 1 and paragraph.place(end[0]) == paragraph.place(d)
+    fits = any(abs(abs(one.value - other.value) - d.value) <= 1 for one in times for other in times)
+    return [*begin, *end] if is_told and not fits else times
+
+
 def year_gaps(paragraph: Paragraph, d: Quantity) -> Iterator[Finding]:
     """Two years and how long it was between them: `planted in 1821 and 1867; the 56 years between them`."""
     here = paragraph.place(d)
     times = [each for each in paragraph.whole.quantities if each.group in ("year", "date")]
     near = [each for each in times if here - 1 <= paragraph.place(each) <= here]
+    if len(near) > 2:
+        near = [each for each in near if not _BIRTH.search(paragraph.upto(each)[-24:])]
+    if len(near) > 2:
+        near = _term(paragraph, near, d)
+        times = near
     if (
         len(near) != 2
         or len(times) > 3
@@ -70,9 +106,11 @@ def year_gaps(paragraph: Paragraph, d: Quantity) -> Iterator[Finding]:
         paragraph.lower, d.end - paragraph.whole.offset, d.end - paragraph.whole.offset + 60
     ):
         return  # `after 15 years as principal oboist and four as a section player`
-    words = paragraph.around(a, b, d)
+    words = _BEFORE_ITS_END.sub(" until ", paragraph.around(a, b, d))
     if not 0.4 < d.value / max(real, 1) < 2.5 or _YEARS_OTHER.search(_YEARS_APART.sub("", words)):
         return
+    if d.value % 10 == 0 and abs(real - d.value) < 5 and not is_apart:
+        return  # `after 40 years there`, which were 42
     if is_apart or slip_bits(d, real) > 2:
         message = f"From {a.text} to {b.text} are {plain(real)} years, not {d.text}."
         yield finding_at("difference", d, message, meant=real, others=[a, b], probability=0.86)
