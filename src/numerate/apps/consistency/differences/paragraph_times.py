@@ -51,8 +51,9 @@ _YEARS_OTHER = regex(
 
 _BIRTH = regex(r"\b(?:born|birth|geboren|né|née|nacido)\b|[(*] ?(?:b\.|\*)")
 _BEFORE_ITS_END = regex(
-    r"\bbefore (?=(?:it|he|she|they|its|his|her|the [a-z]+|being|finally)\b|(?:clos|retir|resign|abdicat|stepp"
-    r"|dissol|merg)[a-z]*)"
+    r"\bbefore (?=(?:(?:it|he|she|they|the [a-z]+) )?(?:(?:was|were|being|had been|finally) )*(?:clos|retir|resign"
+    r"|abdicat|stepp|dissol"
+    r"|scrapp|demolish|withdrawn|decommission|depos|replac|shut|his death|her death|its clos))"
 )
 """`in service for 77 years before it was closed in 1961`"""
 _TERM_BEGINS = regex(

@@ -49,7 +49,6 @@ _POPULATION = regex(
 _LAND = regex(r"\b(?:land|water|forest\w*|urban|built[- ]up|farm\w*|metropolitan|metro|inland|lakes?|sea)\b")
 _PART = regex(r"\b(?:of which|including|of (?:this|that|it|them)|consists of|comprising)\b")
 _BOUND = ("over", "under")
-_OVER = regex(r"\b(?:spread\w*|extend\w*|stretch\w*|distributed|scattered|living|live) over(?: an area of)? $")
 NEAR, OFF = 2, 1.33
 """Sentences between the numbers, and the least factor by which a density is off that may be of another year."""
 MOST_OFF = 3.0
@@ -104,7 +103,7 @@ def densities(paragraph: Paragraph) -> Iterator[Finding]:
         n, area = said[0], whole[0]
         if _is_another(paragraph, z, n, area):
             continue
-        if _PART.search(paragraph.lead(area)) or n.hedge in _BOUND or (area.hedge in _BOUND and not _is_over(area)):
+        if _PART.search(paragraph.lead(area)) or n.hedge in _BOUND or area.hedge in _BOUND:
             continue
         real = n.value / _size(area, unit)
         ratio, rounded = z.value / real, round(real / (2 * z.half)) * 2 * z.half
@@ -147,13 +146,8 @@ def _size(area: Quantity, unit: str) -> float:
 
 def _fits(z: Quantity, n: Quantity, area: Quantity, unit: str) -> bool:
     real = n.value / _size(area, unit)
-    size = area.half if _is_over(area) else area.slack
-    slack = z.slack + real * (_ROUND + n.slack * (n.half != 0.5) / n.value + size / area.value)
+    slack = z.slack + real * (_ROUND + n.slack * (n.half != 0.5) / n.value + area.slack / area.value)
     return abs(z.value - real) <= slack
-
-
-def _is_over(area: Quantity) -> bool:
-    return _OVER.search(area.before) is not None
 
 
 def _counts(paragraph: Paragraph, n: Quantity, noun: str) -> bool:

@@ -8,7 +8,7 @@ import statistics
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at, plain
-from numerate.apps.consistency.products.told_rates import nouns_of
+from numerate.apps.consistency.products.told_rates import nouns_of, stem_of
 from numerate.apps.consistency.sentences.gates import paragraph_gate
 from numerate.apps.consistency.sentences.paragraphs import NEEDED, slip_bits
 from numerate.apps.consistency.sentences.patterns import regex
@@ -51,6 +51,23 @@ _SO_THEIRS = regex(
     r"(?: the| their| our| his| her| its| an?)? )?(?:(?:group|team|class|overall|course) )?(?=average|mean|median)"
 )
 """The mean follows from the numbers before it, whatever it is called."""
+_OF_EACH = regex(
+    r"\b(?:average|mean) (?:number of [a-z]+ (?:per|in an?|in each) )?(?P<of>[a-z]{3,}) (?:(?:size|has|had|have"
+    r"|holds?|counts?|contains?|seats?"
+    r"|numbers?|comprises?|is made up of) ?)(?:(?:of|is|was|were|at|about|stands at|comes to|came to|works out at"
+    r"|then|now|thus|just|:) ?)*$"
+)
+"""`an average class size of`, `the average class has`"""
+_SOME = regex(r" [a-z]+ (?:with [a-z]+|without|that|who|which have|in the|under|over)\b")
+"""Behind a count of groups that are not all: `the 210 households with children`."""
+_PERIODS = frozenset(("day", "week", "month", "year", "hour", "person", "child", "man", "woman", "family", "adult"))
+_CHANGED = regex(
+    r"\b(?:last year|year ago|previous\w*|formerly|from \d|rose|fell|grew|down|up from|target|limit|maximum|minimum"
+    r"|national|state|county"
+    r"|should|would|aim\w*|goal|plan\w*|recommend\w*|compar\w*|than|between|largest|smallest|other|another|some"
+    r"|only|excluding|except"
+    r"|left|joined|absent)\b"
+)
 _AMONG = regex(
     r"\b(?:in|from|over|on|of|across|out of|for|among|off|per)(?: the| his| her| their| its| only| just| all)? $"
 )
@@ -83,6 +100,10 @@ def paragraph_means(paragraph: Paragraph) -> Iterator[Finding]:
             continue
         what = match.groupdict().get("what") or "mean"
         if (z.text.isalpha() and _MEAN_OF.search(lead)) or _OTHER.search(_SO_THEIRS.sub("", lead)):
+        if (named := _OF_EACH.search(lead)) is not None and stem_of(named["of"]) not in _PERIODS:
+            yield from _of_groups(paragraph, z, stem_of(named["of"]))
+            continue
+        if _OTHER.search(lead):
             continue
         yield from _of_list(paragraph, z, "median" if what == "median" else "mean")
         if what != "median":
@@ -93,6 +114,40 @@ def _mean_of(paragraph: Paragraph, z: Quantity, lead: str) -> re.Match[str] | No
     """`the average of the three is 4.2`: the count stands between the word and the mean."""
     before = [each for each in paragraph.values if each.end <= z.start and paragraph.place(each) == paragraph.place(z)]
     return _MEAN_OF.search(paragraph.lead(before[-1])) if before and lead in (" is ", " was ", " equals ") else None
+def _of_groups(paragraph: Paragraph, z: Quantity, group: str) -> Iterator[Finding]:
+    """`486 pupils in 18 classes, an average class size of 37`: the only count of the groups, and what they share."""
+    here = paragraph.place(z)
+    near = [each for each in paragraph.values if each is not z and 0 <= here - paragraph.place(each) <= 2]
+    near = [each for each in near if each.value > 0 and each.end <= z.start]
+    groups = [each for each in near if each.group == "plain" and group in nouns_of(paragraph, each)[:2]]
+    kin = [each for each in near if each not in groups and (each.group, each.unit) == (z.group, z.unit)]
+    if not kin and z.unit is None:
+        kin = [each for each in near if each not in groups and each.group == "plain"]
+    if len(groups) != 1 or groups[0].hedge or groups[0].value < 2 or not kin or len(near) > 5:
+        return
+    n, whole = groups[0], max(kin, key=lambda each: each.value)
+    rest = [each.value for each in kin if each is not whole]
+    if (
+        whole.value <= n.value
+        or whole.hedge in ("over", "under")
+        or (rest and abs(sum(rest) - whole.value) > whole.half)
+    ):
+        return  # each of several counts may be the one that is shared
+    real = whole.value / n.value
+    if _SOME.match(paragraph.tail(n)):
+        return
+    slack = (
+        z.half
+        + (0.12 if group in ("household", "family") else 0.006) * real
+        + whole.half / n.value * (whole.unit is not None)
+    )
+    ratio = z.value / real
+    if abs(z.value - real) <= slack + 0.5 * (z.half == 0.5) or z.hedge in ("over", "under"):
+        return
+    is_near = abs(n.place - z.place) < 2 and not _CHANGED.search(paragraph.around(whole, n, z))
+    if is_near and (1 / 3 < ratio < 3 or slip_bits(z, round(real / (2 * z.half)) * 2 * z.half)):
+        message = f"{whole.text} / {n.text} = {plain(real)}, not {z.text}."
+        yield finding_at("average", z, message, meant=real, others=[whole, n], probability=0.87)
 
 
 def _of_list(paragraph: Paragraph, z: Quantity, what: str) -> Iterator[Finding]:

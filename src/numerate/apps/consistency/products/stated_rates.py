@@ -56,7 +56,7 @@ def stated_rates(sentence: Sentence) -> Iterator[Finding]:
     real = whole / n.value
     slack = z.half + 0.005 * real + sum(each.half for each in terms if each.half != 0.5 or each.unit) / n.value
     ratio = z.value / real
-    if abs(z.value - real) <= slack or not (0.45 < ratio < 2.2 or abs(ratio - 10) < 0.01 or abs(ratio - 0.1) < 0.0001):
+    if abs(z.value - real) <= slack or not (0.36 < ratio < 2.8 or abs(ratio - 10) < 0.01 or abs(ratio - 0.1) < 0.0001):
         return
     if abs(z.value - whole * n.value) <= slack or abs(z.value - n.value / whole) <= z.half:
         return

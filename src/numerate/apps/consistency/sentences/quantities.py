@@ -23,7 +23,8 @@ _HEDGES = (
     ("about", r"about|around|approximately|approx\.?|roughly|some|circa|ca?\.|~|≈|close to|an estimated|estimated|"
               r"(?<!add )(?<!adds )(?<!added )(?<!adding )(?<!sums )up to|or so|in the region of|an average of"
               r"|average|averaging|somewhere|say|typically"),
-    ("over", r"(?<!turned )(?<!turning )(?<!bill )(?<!invoice )over"
+    ("over", r"(?<!turned )(?<!turning )(?<!bill )(?<!invoice )(?<!spread )(?<!spreads )"
+             r"(?<!extends )(?<!stretches )(?<!divided )(?<!distributed )over"
              r"|more than|at least|above|exceeding|in excess of|greater than|upwards of|well over|just over|>|≥|"
              r"no less than|no fewer than|a minimum of|beyond|past"),
     ("under", r"nearly|almost|under|less than|fewer than|below|at most|just under|just short of|not quite|<|≤|within|"
