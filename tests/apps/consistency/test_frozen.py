@@ -225,6 +225,14 @@ def test_recall_and_precision_on_documents_of_a_ninth_stranger(tmp_path: Path) -
     assert flagged[True] / flagged.total() >= 0.97
 
 
+def test_recall_and_precision_on_textbook_cases_of_a_stranger(tmp_path: Path) -> None:
+    """The rules were widened with this set."""
+    documents = rows("twentysixth.jsonl")
+    flagged = flagged_of([row | {"label": "right" if row["wrong"] is None else "wrong"} for row in documents], tmp_path)
+    assert len(documents) == 100 and sum(row["wrong"] is not None for row in documents) == 50
+    assert flagged[True] / 50 >= 0.97 and flagged[False] == 0
+
+
 @pytest.mark.parametrize("name", ["seventh.jsonl", "ninth.jsonl", "eleventh.jsonl", "nineteenth.jsonl"])
 def test_recall_and_precision_on_documents_of_several_sentences(name: str, tmp_path: Path) -> None:
     recall, precision = shares(name, tmp_path)

@@ -200,7 +200,7 @@ def are_same(first: Told, again: Told, others: int) -> bool:
 
 def _bits(first: Told, again: Told) -> float:
     a, b = first.quantity, again.quantity
-    if _is_summed_up(first, again):
+    if _is_summed_up(first, again) or _is_of_another_scale(first, again):
         return 2 * NEEDED
     if a.hedge or (b.hedge and not _DETERMINED.search(again.before)) or _is_set_apart(first, again):
         return 0.0
@@ -235,6 +235,39 @@ def _is_summed_up(first: Told, again: Told) -> bool:
     if not _SUMMARY.match(again.before) or not (nouns[0] and nouns[1] and nouns[0]["name"] == nouns[1]["name"]):
         return False
     return not is_contrasted(first) and not is_contrasted(again) and _SMALLER.search(again.behind) is None
+
+
+_THE_SUM = regex(r"\b(?:the|this|that|its|their|his|her) (?:proposed |planned |all-cash |cash |record )?[$€£¥]?$")
+_DEAL = regex(
+    r"[- ](?:(?!of\b|in\b|from\b|to\b|for\b|and\b)[a-z-]+ ){0,2}?(?:takeover|deal|acquisition|merger|purchase"
+    r"|buyout|transaction|bid|offer"
+    r"|sale|fine|penalty|settlement|verdict|award|contract|project|package|programme|program|grant|loan|investment"
+    r"|round|scheme|plan|fund"
+    r"|bailout|order|stake|gift|donation|price|budget|bond|flotation|listing|damages|jackpot|prize)\b"
+)
+
+
+_OF_A_FIRM = regex(
+    r"\b(?:revenues?|sales|turnover|profits?|income|earnings|assets|market|worth|manages?|net|gdp|debts?|valued"
+    r"|valuation)\b"
+)
+"""Words for amounts of which a deal is a small part."""
+_ANOTHER_DEAL = regex(
+    r".*\b(?:another|second|separate|other|further|additional|instead|than|per|each|smaller|earlier)\b"
+)
+
+
+def _is_of_another_scale(first: Told, again: Told) -> bool:
+    """`buy it for $2.4 billion ... the $2.4 million takeover`: millions and billions of one amount."""
+    a, b = first.quantity, again.quantity
+    if a.group != "money" or _mantissa(a) != _mantissa(b) or _size(a) < 2 or a.hedge or b.hedge:
+        return False
+    ratio = max(a.value, b.value) / min(a.value, b.value)
+    if abs(ratio - 1000) > 1e-6 or not _THE_SUM.search(again.before) or not _DEAL.match(again.behind):
+        return False
+    if _OF_A_FIRM.search(first.context):
+        return False
+    return _ANOTHER_DEAL.search(again.before) is None and _ANOTHER_DEAL.match(again.behind) is None
 
 
 def _size(quantity: Quantity) -> int:

@@ -182,7 +182,7 @@ def _expected(
     for name in sorted(names, key=lambda each: each not in beside):
         if name not in sums[column] or ("implied" in sums[column] and name in _WHOLE and name not in beside):
             continue
-        whole, _slack, count = sums[column][name]
+        whole, slack, count = sums[column][name]
         if whole == 0 or total == 0:
             continue
         if _is_rate(table, row, column, whole):
@@ -208,6 +208,9 @@ def _expected(
             return whole, 0.9
         if ((count > 2 and name in ("block", "all")) or name == "implied") and near_slip(total, whole):
             return whole, 0.9
+        near = range(-int(slack), int(slack) + 1) if count > 2 and 1 <= slack < 4 and name == "block" else ()
+        if any(is_slip(abs(total), abs(whole + each)) and 0.8 < total / whole < 1.25 for each in near):
+            return whole, 0.85  # of rounded numbers, as of their total
         if name == "all" and 2 < count == row and 0.7 < total / whole < 1.4 and _is_list(table, row, totals):
             return whole, 0.85
     return None

@@ -42,7 +42,8 @@ _ODD = regex(
     r"|lowest|highest|sd|std)\b"
     # What a bracket says of one row: `varnish (offer)`, `Ward D (closed)`.
     r"|\((?:[a-z-]+ ){0,2}(?:offer|sale|discount\w*|damaged|used|free|closed|capped|max(?:imum)?|min(?:imum)?|special"
-    r"|reduced|estimated?|est|provisional|adjusted|restated|half|part|partial|promotion\w*|bonus|from|until|since|incl\w*|excl\w*)"
+    r"|reduced|estimated?|est|provisional|adjusted|restated|half|part|partial|promotion\w*|bonus|from|until|since"
+    r"|incl\w*|excl\w*)"
     r"\b[^()]*\)",
     re.IGNORECASE,
 )
@@ -73,6 +74,18 @@ def finest(table: NumberTable, row: int, column: int) -> float:
     known = np.isfinite(table.values[:, column])
     known[row] = False
     return float(table.steps[known, column].min(initial=1.0))
+
+
+_ROUNDED = regex(
+    r"\b(?:rounded|rounding|gerundet|rundungs\w*|arrondi\w*|redonde\w*)\b|\b(?:may|might|do|does"
+    r"|need) not (?:always )?(?:add|sum)\b"
+    r"|(?:\bin|,|\() ?(?:thousands|millions|billions|tausend|millionen|milliers|millones|[$€£]m|[$€£]bn|mio\.?)\b|'000"
+)
+_SCALED = regex(
+    r"\b(?:thousands?|millions?|billions?|tsd|tausend|mio|mrd|millionen|milliers|millones|mln|bn)\b|'?\b000s?\b"
+    r"|[$€£](?:m|k|bn)\b"
+)
+"""What notes and headers say of whole numbers that are rounded, so that they may miss their total."""
 
 
 class NumberTable:
@@ -250,6 +263,11 @@ class NumberTable:
         noted = [row for row, label in enumerate(self.labels) if _NOTED.search(label)]
         noted = noted if len(noted) == 1 < len(self.labels) - 2 else []  # `Room C (L-shaped)`
         return noted + [row for row, label in enumerate(self.labels) if len(label) < 60 and _ODD.search(label)]
+
+    def is_rounded(self, column: int) -> bool:
+        """Whether whole numbers of a column are rounded by what the file says: in thousands, or with a note."""
+        told = f"{self.document.notes} {self.document.caption}".lower()
+        return _ROUNDED.search(told) is not None or _SCALED.search(self.document.header[column].lower()) is not None
 
     def is_percent(self, index: int) -> bool:
         """Whether the column holds percentages, by its name or cells."""

@@ -72,7 +72,8 @@ def sums_of(table: NumberTable, row: int, column: int, totals: list[int]) -> dic
     values, steps = _signed(table, column), table.steps[:, column]
     found = {}
     for name, kept in parts_of(table, row, column, totals).items():
-        slack = float(steps[kept].sum() + steps[row]) / 2 if steps[kept].max() < 1 or steps[row] < 1 else 0.0
+        is_rounded = steps[kept].max() < 1 or steps[row] < 1 or table.is_rounded(column)
+        slack = float(steps[kept].sum() + steps[row]) / 2 if is_rounded else 0.0
         found[name] = (float(values[kept].sum()), slack, len(kept))
         found[f"{name}-sizes"] = (float(np.abs(values[kept]).sum()), slack, len(kept))
     return found
