@@ -102,5 +102,5 @@ def test_a_variable_that_names_a_folder_that_is_not_there(here: Path, monkeypatc
     monkeypatch.setenv("NUMERATE_MODEL", str(here / "mini"))
     code, _, said = run()
     assert code == 2 and len(said.splitlines()) == 1 and "NUMERATE_MODEL" in said and "mini" in said
-    with pytest.raises(BadInput, match="NUMERATE_MODEL names .* which is no folder"):
+    with pytest.raises(BadInput, match=r"NUMERATE_MODEL names .* which is no folder"):
         numerate.check(WRONG)

@@ -85,9 +85,9 @@ def ordinal_claims(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding
 
 
 @group_gate(stems("centen bicenten bi_ tercenten tricenten sesquicenten jubilee wedding"))
-def _by_names(text: str, group: SentenceGroup) -> Iterator[Finding]:
+def _by_names(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
     del text
-    yield from named_anniversaries(list(group))
+    yield from named_anniversaries(list(sentences))
 
 
 @group_gate(ORDINALS[1])

@@ -99,11 +99,10 @@ def paragraph_means(paragraph: Paragraph) -> Iterator[Finding]:
         if match is None or z.value <= 0 or z.group not in ("plain", "unit", "money"):
             continue
         what = match.groupdict().get("what") or "mean"
-        if (z.text.isalpha() and _MEAN_OF.search(lead)) or _OTHER.search(_SO_THEIRS.sub("", lead)):
         if (named := _OF_EACH.search(lead)) is not None and stem_of(named["of"]) not in _PERIODS:
             yield from _of_groups(paragraph, z, stem_of(named["of"]))
             continue
-        if _OTHER.search(lead):
+        if (z.text.isalpha() and _MEAN_OF.search(lead)) or _OTHER.search(_SO_THEIRS.sub("", lead)):
             continue
         yield from _of_list(paragraph, z, "median" if what == "median" else "mean")
         if what != "median":
@@ -114,6 +113,8 @@ def _mean_of(paragraph: Paragraph, z: Quantity, lead: str) -> re.Match[str] | No
     """`the average of the three is 4.2`: the count stands between the word and the mean."""
     before = [each for each in paragraph.values if each.end <= z.start and paragraph.place(each) == paragraph.place(z)]
     return _MEAN_OF.search(paragraph.lead(before[-1])) if before and lead in (" is ", " was ", " equals ") else None
+
+
 def _of_groups(paragraph: Paragraph, z: Quantity, group: str) -> Iterator[Finding]:
     """`486 pupils in 18 classes, an average class size of 37`: the only count of the groups, and what they share."""
     here = paragraph.place(z)
