@@ -15,6 +15,7 @@ from numerate.apps.consistency.products.each_gets import each_gets
 from numerate.apps.consistency.products.near_products import near_products
 from numerate.apps.consistency.products.paragraph_rates import paragraph_rates
 from numerate.apps.consistency.products.sized_products import found, sized
+from numerate.apps.consistency.products.unit_prices import unit_prices
 from numerate.apps.consistency.products.unit_products import (
     rate_conversions,
     told_areas,
@@ -157,6 +158,7 @@ class Products(Rule):
         yield from closed_product(sentence)
         yield from unit_products(sentence)
         yield from list(counted_products(sentence)) or each_gets(sentence)
+        yield from unit_prices(sentence)
         if MONEY in skeleton:
             for match in _EACH.finditer(skeleton):
                 yield from _priced(sentence, match)
