@@ -54,6 +54,14 @@ def found(text: str) -> list[tuple[str, str]]:
          "{}.", "percent", "27 percent", "17 percent"),
         ("Profit rose {} to $54 million, or 41 cents a share, from $45 million, or 36 cents a "
          "share.", "percent", "25 percent", "20 percent"),
+        # Interest, currencies, and a number for several of a unit.
+        ("The bond of $1,000 pays 5 % a year, or {}.", "percent", "$65", "$50"),
+        ("A deposit of £12,000 at 2.5% earned {} in interest in the first year.", "percent", "£350", "£300"),
+        ("We put £5,000 into the account at 4% interest; after 3 years we had {}.", "", "", "£5,624"),
+        ("At 1.10 dollars to the euro, €500 is worth {}.", "conversion", "$505", "$550"),
+        ("With £1 = $1.25, the £400 ticket costs {}.", "conversion", "$540", "$500"),
+        ("Tickets at $1.20 to the pound cost £30 or {}.", "", "", "$36"),
+        ("We drove 450 km on 36 litres, which is {}.", "product", "9 litres per 100 km", "8 litres per 100 km"),
         # Anniversaries by name.
         ("The shop, founded in 1898, celebrated its centenary in {}.", "ordinal", "1989", "1998"),
         ("The club, formed in 1950, held its golden jubilee in {}.", "ordinal", "2010", "2000"),

@@ -11,6 +11,7 @@ from numerate.apps.consistency.percents.closed_percents import closed_factor, cl
 from numerate.apps.consistency.percents.compound_series import compound_series
 from numerate.apps.consistency.percents.directions import directions
 from numerate.apps.consistency.percents.fraction_rests import fraction_rests
+from numerate.apps.consistency.percents.interest import interest
 from numerate.apps.consistency.percents.larger_counts import larger_counts
 from numerate.apps.consistency.percents.larger_parts import larger_parts
 from numerate.apps.consistency.percents.listed_shares import listed_shares, shares_of_last
@@ -75,6 +76,7 @@ class Percents(Rule):
         yield from larger_counts(paragraph)
         yield from larger_parts(paragraph)
         yield from directions(paragraph)
+        yield from interest(paragraph)
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Looks for changes with both values, shares with both counts, and doubling."""

@@ -40,6 +40,8 @@ _LIMIT = regex(
     r"|pauses?)\b"
 )
 _LENGTHS = (("length", 1),)
+_SEVERAL = regex(r"\((\d+)\*([^()*]+)\)")
+"""The unit of a number for several of another unit: `L/(100*km)`."""
 _MEAN = regex(
     r"\b(?:averag\w+|mean|moyenne|schnitt|durchschnitt\w*|media|promedio|i\.e\.|that is|which is|or|works out)\b|[(=]"
 )
@@ -155,14 +157,16 @@ def _unit_of(sentence: Sentence, quantity: Quantity) -> str | None:
 
 
 def _rated(rate: tuple[Quantity, str], number: tuple[Quantity, str], total: tuple[Quantity, str]) -> float | None:
-    """`5 mg/kg` of 60 kg, in the unit of the total."""
+    """`5 mg/kg` of 60 kg, or `6 l/100 km` of 650 km, in the unit of the total."""
     whole, mark, part = rate[1].partition("/")
+    several = _SEVERAL.fullmatch(part)
+    per, part = (float(several[1]), several[2]) if several is not None else (1.0, part)
     if not mark or "/" in part or "(" in part or "^" in part or number[1] == total[1] or total[1] == part:
         return None
     counts, sizes = converted(number[0].value, number[1], part), converted(rate[0].value, whole, total[1])
     if len(counts) != 1 or len(sizes) != 1 or "°" in rate[1]:
         return None
-    return counts[0] * sizes[0]
+    return counts[0] * sizes[0] / per
 
 
 def _multiplied(x: tuple[Quantity, str], y: tuple[Quantity, str], z: tuple[Quantity, str]) -> float | None:

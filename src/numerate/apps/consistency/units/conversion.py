@@ -12,6 +12,7 @@ from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.sentences.slots import ANY, MONEY, UNIT, one, slot
 from numerate.apps.consistency.sentences.traits import MEASURES, UNITS, VALUES, cues
 from numerate.apps.consistency.slips import is_slip
+from numerate.apps.consistency.units.exchange_rates import exchanged
 from numerate.apps.consistency.units.loose_conversions import (
     article_conversions,
     clock_conversions,
@@ -102,6 +103,8 @@ class Conversion(Rule):
         """Compares amounts in billions with the same in millions."""
         if paragraph.tally.money > 1 and ("illion" in paragraph.lower or "bn" in paragraph.lower):
             yield from scaled_money(paragraph)
+        if paragraph.tally.money > 2:
+            yield from exchanged(paragraph)
         if paragraph.tally.units > 1:
             yield from told_conversions(paragraph)
             yield from same_amounts(paragraph)
