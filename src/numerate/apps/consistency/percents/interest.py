@@ -45,6 +45,9 @@ def interest(paragraph: Paragraph) -> Iterator[Finding]:
     counts = [each for each in spans if each.unit == "year"]
     if len(spans) != len(counts) or len(counts) > 1:
         return
+    places = [each.place for each in (rate, amount, z, *counts)]
+    if max(places) - min(places) > 1:
+        return
     years = counts[0].value if counts else 1.0
     real = amount.value * rate.value
     told = {real, real * years, amount.value * ((1 + rate.value) ** years - 1), amount.value * (1 + rate.value * years)}
