@@ -41,7 +41,8 @@ LIVES = [
 ]  # fmt: skip
 CLOCKS = [
     regex(
-        rf"{slot('a', CLOCK)}(?P<between>[a-z ,'’–—=:-]{{0,40}}?){slot('b', CLOCK)}(?P<gap>[a-z ,('’=:–-]{{0,45}}?){_D}"
+        rf"{slot('a', CLOCK)}(?P<between>(?:[a-z ,'’–—=:-]|(?<=\barr)\.){{0,40}}?)"
+        rf"{slot('b', CLOCK)}(?P<gap>[a-z ,('’=:–-]{{0,45}}?){_D}"
         rf"(?! (?:before|after|behind|ahead|ago|earlier|break|away|notice|delay|late\b))"
     ),
     regex(
@@ -54,6 +55,18 @@ CLOCKS = [
     regex(
         rf"\b(?:for|lasts|lasted|took|takes|an?|the|open|works?) {_D}(?P<gap>[a-z ,('’=:-]{{0,30}}?)\b(?:from|between) "
         rf"{slot('a', CLOCK)}(?P<between> (?:to|until|till|and) |[–-]){slot('b', CLOCK)}"
+    ),
+    # `Travel time: 5 hours (08:00 to 12:00)`
+    regex(
+        rf"\b(?:time|duration|length|shift|lasts|lasted|takes|took|lasting|taking)(?::| is| was| of)? {_D} ?[(,]"
+        rf"(?P<gap> ?(?:from )?){slot('a', CLOCK)}(?P<between> (?:to|until|till) | ?[–-] ?){slot('b', CLOCK)}"
+    ),
+    # `The journey time is 3 h 15 min: the train departs at 08:05 and arrives at 12:20.`
+    regex(
+        rf"\b(?:time|duration|length)(?::| is| was| of)? {_D}(?P<gap>)[:;,] [a-z ]{{0,24}}?\b(?:depart\w*"
+        rf"|leav\w+|left|start\w*|beg[aiu]n\w*|sail\w*|sets? off|opens?)(?: at)? "
+        rf"{slot('a', CLOCK)}(?P<between>[a-z ,]{{1,40}}?)"
+        rf"{slot('b', CLOCK)}(?=[.;)]|$)"
     ),
 ]
 _S, _T, _M = slot("a", COUNT), slot("b", COUNT), slot("d", COUNT)

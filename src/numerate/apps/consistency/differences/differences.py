@@ -20,7 +20,7 @@ from numerate.apps.consistency.differences.instead_of import instead_of
 from numerate.apps.consistency.differences.lives import lives
 from numerate.apps.consistency.differences.margins import margins
 from numerate.apps.consistency.differences.paragraph_gaps import paragraph_gaps
-from numerate.apps.consistency.differences.race_times import race_times
+from numerate.apps.consistency.differences.race_times import race_margins, race_times
 from numerate.apps.consistency.differences.spans import Span, ages_of, spans_of
 from numerate.apps.consistency.differences.thing_ages import thing_ages
 from numerate.apps.consistency.differences.told_spans import days_of_month, told_spans
@@ -51,12 +51,12 @@ _OTHER_TIME = regex(
 )
 _SPAN_WORD = regex(
     r"open|last|tak|hour|after|total|journey|trip|shift|day|duration|long|for|or\b|ride|drive|run|period|spen"
-    r"|work|giv|mak|elapsed|wall|length|took|real"
+    r"|work|giv|mak|elapsed|wall|length|took|real|travel|crossing|voyage|procedure|operat|session|interval"
 )
 _HALF_DAY = regex(r"[ap]\.?m", re.IGNORECASE)
 _SPANS = (
-    " year", " month", " day", " week", " hour", " minute", " decade", " centur", "-year", "aged", "age ", "born",
-    "died", "turn", "founded", "established",
+    " year", " month", " day", " week", " hour", " min", " h ", " h.", " h,", " h)", " h:", " decade", " centur",
+    "-year", "-day", "-week", "-month", "-hour", "aged", "age ", "born", "died", "turn", "founded", "established",
 )  # fmt: skip
 _NEXT_DAY = regex(r" (?:on )?(?:the )?(?:next|following|same) (?:morning|day|afternoon|evening|night)\b")
 _SAME_ZONE = regex(
@@ -120,6 +120,7 @@ class Differences(Rule):
         yield from lives(document.text, sentences)
         yield from margins(document.text, sentences)
         yield from race_times(document.text, sentences)
+        yield from race_margins(document.text, sentences)
         yield from thing_ages(document.text, sentences)
 
     def paragraph(self, paragraph: Paragraph) -> Iterable[Finding]:
@@ -141,7 +142,9 @@ class Differences(Rule):
         if a.group != b.group and ("year" not in (a.group, b.group) or "clock" in (a.group, b.group)):
             return
         measure = measure_of(d.unit or "")
-        if measure is None or dimension_name(d.unit or "") != "time" or d.hedge in ("over", "under"):
+        if measure is None or dimension_name(d.unit or "") != "time":
+            return
+        if d.hedge in ("over", "under") and not (span.is_due and d.hedge == "under"):
             return
         unit_days = measure.factors[0] / 86400
         days, blur = _days_between(a, b)
@@ -151,10 +154,14 @@ class Differences(Rule):
         # Both ends may count, and the first may be left out: one unit on either side, and the blur of bare years.
         # Dates leave no more than the rounding of months and years.
         least = 0.6 if a.group == b.group == "date" and unit_days > 20 else 1.0
+        if a.group == b.group == "date" and 6 < unit_days < 8 and _has_day(a) and _has_day(b):
+            least = 0.45  # a week of five days, or three days too many
         if a.group == b.group == "year" and unit_days < 300:
             blur = YEAR_DAYS
         if a.group == "clock":
             least = (2.0 if _is_coarse(a, b, d) else 0.02) / 1440 / unit_days
+        if span.is_due and a.group != b.group:
+            return
         if unit_days > 3000:
             least = 0.35  # decades and centuries are round
         slack = max(least, 0.1 * d.value if d.hedge else 0.0, d.half) + blur / unit_days

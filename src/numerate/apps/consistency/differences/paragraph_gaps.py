@@ -86,7 +86,7 @@ _STEMS = (
     "los", "climb", "cent", "margin", "lead", "sav", "short", "surplus", "defici", "over", "less", "few", "extra",
     "apart", "ahead", "behind", "down", " up", "left", "leav", "so ", "thus", "giv", "mak", "mean", "used", "burn",
     "drove", "took", "take", "after", "later", "between", "junior", "senior", "sumption", "above", "below", "those ",
-    "these ", " by ", " years",
+    "these ", " by ", " years", "warrant", "guarant", "expir", "notice", " end", "valid", "until",
 )  # fmt: skip
 
 

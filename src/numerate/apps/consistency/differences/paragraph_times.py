@@ -119,6 +119,7 @@ def year_gaps(paragraph: Paragraph, d: Quantity) -> Iterator[Finding]:
 
 DAYS = {"d": 1.0, "week": 7.0, "month": 30.4369, "year": YEAR_DAYS}
 _FULL = regex(r"\d{1,2}\D+[12]\d{3}|[12]\d{3}-\d\d-\d\d")
+_DAY = regex(r"\b\d{1,2}(?:st|nd|rd|th)?\b")
 _LONG = regex(
     r"\b(?:within|after|lasts?|lasted|runs? for|ran for|warranty(?: of|:)?|guarantee of|term of|period of|for|valid for"
     r"|probation(?:ary)? period of)(?: (?:a|the|another|exactly|full))? $"
@@ -127,6 +128,11 @@ _LONG_TAIL = regex(
     r" (?:later|afterwards|after (?:the|that|this|its)|from (?:the|that|this|its)|of the date|of receipt)\b"
 )
 _UP_TO = regex(r"\b(?:expir\w+|end(?:s|ed)?|due|payable|no later than|by|until|came to an end|resum\w+|i\.e|on|till)\b")
+_TERM = regex(
+    r" (?:guarantee|warranty|contract|lease|term|loan|bond|probation\w*|subscription|visa|permit|licen[cs]e|ban|notice"
+    r"|moratorium|mandate|tenancy|agreement|deal|deposit|policy|option|membership)\b"
+)
+_ENDS = regex(r"\b(?:expir\w+|ends|ended|ending|matur\w+|runs? out|ran out|until|lapse\w*|till|runs? to)\b")
 _NO_TERM = regex(
     r"\b(?:renew\w*|extend\w*|early|prematurely|terminated|although|but|instead|extension|cancel\w*|moved)\b"
 )
@@ -137,26 +143,31 @@ def date_gaps(paragraph: Paragraph, d: Quantity) -> Iterator[Finding]:
     here = paragraph.place(d)
     times = [each for each in paragraph.whole.quantities if each.group in ("date", "year")]
     near = [each for each in times if here - 1 <= paragraph.place(each) <= here + 1]
-    near = [each for each in near if each.group == "year" or _FULL.search(each.text)]
+    full = [each for each in near if each.group == "year" or _FULL.search(each.text)]
+    if not full and all(_DAY.search(each.text) for each in near) and d.unit != "year":
+        full = near  # two days without a year
+    near = full
     if len(near) != 2 or any(each.group == "year" for each in near):
         return
     a, b = near
-    if not (_LONG.search(paragraph.lead(d)) or _LONG_TAIL.match(paragraph.tail(d))) or not _UP_TO.search(
-        paragraph.between(a, b) if d.start < b.start else paragraph.around(a, b, d)
-    ):
+    words = paragraph.between(a, b) if d.start < b.start else paragraph.around(a, b, d)
+    is_long = _LONG.search(paragraph.lead(d)) or _LONG_TAIL.match(paragraph.tail(d))
+    if not (is_long and _UP_TO.search(words)) and not (_TERM.match(paragraph.tail(d)) and _ENDS.search(words)):
         return
     if sum(each.unit in DAYS for each in paragraph.values) > 1 or _NO_TERM.search(paragraph.lower):
         return
     days, size = b.value - a.value, DAYS[d.unit or "d"]
     real = round(days / size)
     blur = 1.1 if size < 10 else 3.0
-    if days <= 0 or abs(days - d.value * size) <= blur or abs(days - real * size) > blur:
+    if days <= 0 or real < 1 or abs(days - d.value * size) <= blur or abs(days - real * size) > blur:
         return
     if not 0.4 < d.value / real < 2.5 or (
         size < 2 and not slip_bits(d, days) and not slip_bits(d, days + 1) and not 28 <= abs(days - d.value) <= 31
     ):
         return
-    message = f"From {a.text} to {b.text} are {plain(float(real))} {d.unit if d.unit != 'd' else 'days'}, not {d.text}."
+    unit = {"d": "day"}.get(d.unit or "d", d.unit)
+    told = f"{plain(float(real))} {unit}{'' if real == 1 else 's'}"
+    message = f"From {a.text} to {b.text} {'is' if real == 1 else 'are'} {told}, not {d.text}."
     yield finding_at("difference", d, message, meant=float(real), others=[a, b], probability=0.86)
 
 

@@ -8,19 +8,24 @@ from typing import TYPE_CHECKING
 from numerate.apps.consistency.sentences.gates import group_gate
 from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.sentences.sentence_windows import sentence_groups
-from numerate.apps.consistency.sentences.traits import CLOCK, stems
+from numerate.apps.consistency.sentences.slots import COUNT, UNIT, slot
+from numerate.apps.consistency.sentences.traits import CLOCK, VALUES, stems
+from numerate.apps.consistency.wrong import wrong_difference
 from numerate.apps.findings import Finding
+from numerate.numerals.unit_factors import converted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from numerate.apps.consistency.sentences.quantities import Quantity
     from numerate.apps.consistency.sentences.sentences import Sentence
 
-__all__ = ["race_times"]
+__all__ = ["race_margins", "race_times"]
 
 _TIME = regex(r"(?<![\d:.,–-])(?:(?P<h>\d{1,2}):)?(?P<m>\d{1,2}):(?P<s>\d{2}(?:\.\d{1,3})?)(?![\d:]|\.\d| ?[ap]\.?m\b)")
 _SIDE = (
-    r"(?:ahead|behind|clear|faster|slower|quicker|off|adrift|back|outside|inside|in front|short|better|down|earlier"
+    r"(?:ahead|behind|clear|faster|slower|quicker|off|adrift|back|outside|inside|in front|short|better|less|longer|down"
+    r"|earlier"
     r"|later|apart|under|over|shy|after|before)"
 )
 _VALUE = (
@@ -51,6 +56,34 @@ _ANOTHER = regex(
     r"|leaders?|winner|pace|target|podium|medals?|bronze|gold|silver)\b"
 )
 """Behind a lead, something else than the two times that it is taken from."""
+_X, _D, _B = slot("x", UNIT + COUNT), slot("d", UNIT + COUNT), slot("b", UNIT + COUNT)
+_NAMES = r"(?:[a-z][a-z'’.-]* ){0,5}?"
+_AHEAD = (
+    r"(?:faster|slower|quicker|better|further|farther|longer|shorter|higher|lower|more|less|heavier|lighter|ahead"
+    r"|behind"
+    r"|clear|short|off|outside|inside|under|over|above|below|up|down)"
+)
+_MARGINS = (
+    regex(
+        rf"{_X}(?:,| –| \(|,? which (?:is|was)|,? and thus| was| is| and)? ?(?:just |only |exactly "
+        rf"|still )?{_D} {_AHEAD}"
+        rf"(?: than| of| on)? {_NAMES}(?:of |\(|at |on |with |in |, who (?:ran|had|swam|jumped|threw) )?{_B}(?=[ .,;)]"
+        rf"|$)"
+    ),
+    regex(
+        rf"{_X}(?: [a-z]+){{0,3}}? (?:beat|broke|improved|improved on|bettered|surpassed|topped|missed|exceeded"
+        rf"|eclipsed"
+        rf"|beats|breaks|beating|breaking|improving|bettering|missing) {_NAMES}(?:of |\()?{_B}\)? by (?:just "
+        rf"|only )?{_D}"
+    ),
+)
+"""A result, another one and the difference: `8.12 m beat the old record of 8.05 m by 12 cm`."""
+_NAMED_VALUE = regex(
+    r"\b(?:record|best|mark|rival|time|score|result|effort|jump|throw|runner-up|second|height|distance)|\("
+)
+_RATES = regex(
+    r"\b(?:per|average\w*|each|respectively|split|half|lap|laps|if|target|limit|while|whereas)\b|%|\bto [\ue000-\ue009]"
+)
 _WORDS = {"one": 1, "two": 2, "three": 3}
 
 
@@ -75,6 +108,34 @@ def race_times(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
             if len(times) != 2 or _OPEN.search(words) or _ANOTHER.search(behind):
                 continue
             yield from _compared(sentence, claims[0], times)
+
+
+@group_gate(
+    stems("record best mark rival runner- ahead_ behind_ fast slow quick further farther beat better short"), VALUES[3]
+)
+def race_margins(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
+    """Results in seconds or metres, those that they are compared with, and by how much."""
+    del text
+    for sentence in sentences:
+        words = sentence.skeleton
+        if len(sentence.values) < 3 or not _NAMED_VALUE.search(words) or _RATES.search(words):
+            continue
+        for pattern in _MARGINS:
+            for match in pattern.finditer(words):
+                yield from _margin(*(sentence.get(match, name) for name in "xbd"))
+
+
+def _margin(x: Quantity, b: Quantity, d: Quantity) -> Iterator[Finding]:
+    if any(each.hedge or each.value <= 0 for each in (x, b, d)) or x.unit is None or "/" in x.unit or d.unit is None:
+        return
+    size = converted(d.value, d.unit, x.unit) if d.unit != x.unit else (d.value,)
+    if len(size) != 1 or b.unit not in (None, x.unit) or x.half != b.half or d.value == x.value:
+        return
+    real, said = abs(x.value - b.value), size[0]
+    slack = d.half * said / d.value if d.half * said / d.value > 1.01 * x.half else 0.0
+    if abs(real - said) <= slack + 1e-6 or not real or not 0.09 < said / real < 11 or real > 0.25 * b.value:
+        return
+    yield wrong_difference(d, x, b, real * d.value / said, 0.88)
 
 
 def _compared(sentence: Sentence, claim: re.Match[str], times: list[re.Match[str]]) -> Iterator[Finding]:

@@ -24,7 +24,8 @@ _A, _B, _D = slot("a", TIME), slot("b", TIME), slot("d", UNIT)
 _GAP = r"[^.;:()\ue000-\uf8ff]"
 _BEGIN = (
     r"(?:began|begun|begins|start(?:ed|s)?|open(?:ed|s)?|founded|found|joined|established|launched|built|appointed"
-    r"|elected|admitted|hospitalised|hospitalized|commenced|introduced|formed|created|enlisted|entered|arrived|inaugurated|incorporated|installed|released"
+    r"|elected|admitted|hospitalised|hospitalized|commenced|introduced|formed|created|enlisted|entered|arrived"
+    r"|inaugurated|incorporated|installed|released"
     r"|issued|planted|moved in|born|left)"
 )
 _END = (
@@ -36,7 +37,7 @@ _PAIRS = [
     regex(
         rf"\b(?:from|between) (?:[a-z]+ ){{0,3}}?{_A}(?P<gap>{_GAP}{{0,30}}?)(?:\b(?:to|until|till|through"
         rf"|and)\b|–|—|-) ?(?:[a-z]+ ){{0,3}}?{_B}"),
-    regex(rf"\({_A}(?P<gap>) ?[–—-] ?{_B}\)"),
+    regex(rf"\({_A}(?P<gap>) ?(?:[–—-]|(?<= )(?:to|until|till|through) ) ?{_B}\)"),
     regex(
         rf"\b{_BEGIN}\b{_GAP}{{0,30}}?\b(?:in|on|since|from) (?:[a-z]+ )?{_A}(?P<gap>{_GAP}{{0,40}}?\b{_END}\b"
         rf"{_GAP}{{0,25}}?)\b(?:in|on|until|till|to|at|by) (?:[a-z]+ )?{_B}"),
@@ -54,9 +55,15 @@ _TAIL = (
 _AFTER = regex(rf"(?P<far>{_GAP}{{0,30}}?)(?:,|;| \(| –| —| -)? ?{_LEAD}{_D}{_TAIL}")
 _SPENT = regex(rf",? (?:he|she|they|we|i) (?:spent|stayed|worked|lived|served) (?:(?:there|here|for|exactly) )*{_D}")
 """`From 3 to 17 May, we spent 21 days in Spain`: a part of a time may be told, but not more than all of it."""
+_STAY = (
+    r"(?:stay|trip|journey|absence|duration|length|reign|tenure|term|holiday|leave|closure|strike|voyage|visit|crossing"
+    r"|siege|run|season|course|project|construction|period|rental|mandate|imprisonment|admission|festival|tour"
+    r"|campaign)"
+)
 _BEFORE = regex(
-    r"\b(?:for|lasted|lasting|lasts|took|takes|after|spent|serv(?:ed|ing)|ruled|reigned|ran|runs|worked"
-    r"|lived|spanned|spanning|(?:[a-z]+) of|an?) (?:an? |the |exactly |a total of )?"
+    rf"\b(?:{_STAY}(?: was| is| were|:| \(total\):)"
+    r"|for|lasted|lasting|lasts|took|takes|after|spent|serv(?:ed|ing)|ruled|reigned|ran|runs|worked"
+    r"|lived|spanned|spanning|(?:[a-z]+) of|an?) (?:an? |the |exactly |a total of |just |only )?"
     rf"{_D}(?P<far>{_GAP}{{0,45}}?),? ?$"
 )
 _LATER = regex(
@@ -72,6 +79,13 @@ _SINCE = regex(
     rf"|exactly )?{_D} (?P<way>after|before)(?P<far>{_GAP}{{1,45}}?)\b(?:in|on|of|at"
     rf"|from) (?:the )?{slot('a', TIME + CLOCK)}(?=[ ,.;)]|$)"
 )
+_DUE = regex(
+    rf"{_D} (?:after|from|following|of) (?:the )?(?:[a-z]+ (?:of|on) )?{_A}"
+    r"(?P<far>(?:,| \(| –| is| was| falls on| ends?"
+    r"| ended| expires?| so| or| until| till| that is,?| i\.e\.,?| namely| by| on| in| due| it is|:)+) "
+    rf"(?:[a-z]+day,? )?{_B}(?=[ ,.;)]|$)"
+)
+"""`The deadline is 14 days after 3 March, i.e. 24 March.`"""
 _BREAK = regex(
     r"\b(?:and(?! (?:so|thus|lasted|took|ran)\b)|while|whereas|but|although|which|who|whose|when|again|first|second"
     r"|then|ago|every|each|per|or|experience|pause|interruption|last|next|another|previous|more than|with|since|where"
@@ -88,6 +102,11 @@ class Span(NamedTuple):
     d: Quantity
     gap: str
     may_be_part: bool = False
+    is_due: bool = False
+    """Whether it is a deadline, which `within` makes no less exact."""
+
+
+_DUE_CUES = (" after ", " from ", " following ", " of ")
 
 
 class Age(NamedTuple):
@@ -131,6 +150,9 @@ def spans_of(sentence: Sentence) -> Iterator[Span]:
     for match in _ELDER.finditer(skeleton) if skeleton.count("born") > 1 else ():
         a, b, d = sentence.slots(match, "abd")
         yield Span(*((a, b) if a.value < b.value else (b, a)), d, "")
+    for match in _DUE.finditer(skeleton) if any(map(skeleton.__contains__, _DUE_CUES)) else ():
+        a, b, d = sentence.slots(match, "abd")
+        yield Span(a, b, d, "", is_due=True)
     if " after" in skeleton or " before" in skeleton:
         for match in _SINCE.finditer(skeleton):
             if not _BREAK.search(match["far"]):

@@ -115,7 +115,11 @@ def _between(paragraph: Paragraph, a: Quantity, b: Quantity, d: Quantity, is_bac
 
 @paragraph_gate(UNITS[1], DATES[1] | stems(_MONTHS.replace("|", "_ ") + "_"))
 def days_of_month(paragraph: Paragraph) -> Iterator[Finding]:
-    """`From 3 to 17 May ... you will spend 21 days with us`: longer than all of it."""
+    """`From 3 to 17 May ... you will spend 21 days with us`: longer than all of it; beside it, also less than that."""
+    beside = list(_beside_month(paragraph))
+    if beside:
+        yield from beside
+        return
     spans = [each for each in paragraph.values if each.unit in ("d", "week", "night") and not each.hedge]
     if len(spans) != 1:
         return
@@ -136,3 +140,38 @@ def days_of_month(paragraph: Paragraph) -> Iterator[Finding]:
         return
     message = f"{run[0].strip().capitalize()} has {days} days, which is less than {d.text}."
     yield finding_at("difference", d, message, probability=0.88)
+
+
+_SO_LONG = regex(
+    r"(?:\b(?:last(?:s|ed|ing)?|took|takes|for|was|is|were|stay of|trip of|of|the|an?|its|our|their|this)"
+    r"(?: (?:just|only|exactly|the|a|full|total of))*|:) $|(?:^|\. )(?:the |our |a )?$"
+)
+_THEN_FROM = regex(r"(?:[ -](?:long )?[a-z]+)?(?:,? from|,| \(|,? \(from)? ?")
+_FROM_THEN = regex(r",? ?(?:\(|– ?|that is,? |i\.e\.,? |or |for |a total of |a stay of |altogether |in all )*")
+_ENDS = regex(r"(?: in all| in total| altogether| long| inclusive)?(?:[.,;)]|$)")
+_ON_THEM = regex(r"\b(?:working|business|school|trading|on|during|between|of the)\b")
+
+
+def _beside_month(paragraph: Paragraph) -> Iterator[Finding]:
+    """`The strike lasted six days, from 3 to 12 May`: both ends may count, or one of them."""
+    runs = list(_RUN.finditer(paragraph.lower))
+    for d in paragraph.values if len(runs) == 1 else ():
+        if d.unit not in ("d", "week", "night") or d.hedge or d.value < 2:
+            continue
+        (run,) = runs
+        begin, end = (int(run[name] or run[f"{name}2"]) for name in "ab")
+        at = run.start() + paragraph.whole.offset, run.end() + paragraph.whole.offset
+        if d.end <= at[0]:
+            gap = paragraph._cut(d.end, at[0])
+            is_told = _SO_LONG.search(paragraph.upto(d)[-40:]) and _THEN_FROM.fullmatch(gap)
+        else:
+            gap = paragraph._cut(at[1], d.start)
+            is_told = _FROM_THEN.fullmatch(gap) and gap.strip() and _ENDS.match(paragraph._cut(d.end, d.end + 30))
+        days, said = end - begin, d.value * _DAYS.get(d.unit or "", 1.0)
+        if not is_told or not 1 <= begin < end <= 31 or "between" in run[0] or _ON_THEM.search(gap):
+            continue
+        slack = 3.0 if d.unit == "week" else 0.5
+        if min(abs(said - days), abs(said - days - 1)) <= slack or not 0.25 < said / days < 4:
+            continue
+        message = f"{run[0].strip().capitalize()} has {days + 1} days, unlike {d.text}."
+        yield finding_at("difference", d, message, probability=0.88)
