@@ -96,7 +96,9 @@ def _of_dates(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
         told: list[tuple[_Date, int, tuple[int, int]]] = []
         for sentence in group:
             has_weekday = has_weekdays and sentence.traits & _WEEKDAYS
-            if not has_weekday and not ((has_digits or len(sentence.numerals) > 3) and _may_have_two(sentence)):
+            if not has_weekday and not (
+                (has_digits or len(sentence.numerals) > 3 or sentence.tally.dates > 1) and _may_have_two(sentence)
+            ):
                 continue
             dates = _dates(sentence)
             if not dates:
@@ -111,6 +113,11 @@ def _of_dates(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
             yield from _order(text, sentence, dates)
         yield from _distances(text, told)
         yield from _over_sentences(text, group)
+
+
+MOST_EARLY = 45
+_OPENS = regex(r"\b(?:open\w*|start\w*|begin\w*|began|check\w*|arriv\w+|admi\w+|depart\w*|leav\w+)\b", re.IGNORECASE)
+_TWO_YEARS = regex(r"\b(?:years?|annual\w*|seasons?|twelve|eleven|\d+ months|winter|terms?)\b", re.IGNORECASE)
 
 
 def _may_have_two(sentence: Sentence) -> bool:
@@ -171,6 +178,9 @@ def _distances(text: str, told: list[tuple[_Date, int, tuple[int, int]]]) -> Ite
 
 def _order(text: str, sentence: Sentence, dates: list[_Date]) -> Iterator[Finding]:
     full = [each for each in dates if each.has_year]
+    if not full and len(dates) == 2 and 1 < (dates[0].date - dates[1].date).days < MOST_EARLY:
+        # The same days of two years are hardly so near: `opens on 10 May and closes on 2 May`.
+        full = dates if _OPENS.search(sentence.text) and not _TWO_YEARS.search(sentence.text) else []
     if len(full) != 2 or len(dates) != 2 or full[0].date <= full[1].date:
         return
     words, (a, b) = sentence.text, full

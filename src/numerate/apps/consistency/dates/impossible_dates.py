@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_in_cell, rules
+from numerate.apps.consistency.dates.calendar_claims import decade_spans, leap_years
 from numerate.apps.consistency.dates.calendar_words import (
     DATE,
     ISO_DATE,
@@ -153,8 +154,10 @@ class ImpossibleDate(Rule):
                     yield _finding(sentence.offset, span, text[slice(*span)], "there is no such time of the day")
 
     def whole(self, document: Document, sentences: Sequence[Sentence]) -> Iterable[Finding]:
-        """Looks at weekdays in other orders, and at dates of a begin and an end."""
+        """Looks at weekdays in other orders, dates of a begin and an end, decades and leap years."""
         yield from date_claims(document.flat, sentences)
+        yield from decade_spans(document.flat, sentences)
+        yield from leap_years(document.flat, sentences)
 
     def table(self, document: Document, table: Any) -> Iterable[Finding]:
         """Looks at columns in which most cells are dates or times that exist, and at weekdays beside them."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at
 from numerate.apps.consistency.dates.anniversaries import ANNUAL, anniversaries, editions, named_anniversaries
+from numerate.apps.consistency.dates.calendar_claims import century_spans
 from numerate.apps.consistency.dates.placings import STANDINGS, faster_ones, periods, standings
 from numerate.apps.consistency.sentences.gates import group_gate
 from numerate.apps.consistency.sentences.patterns import regex
@@ -82,6 +83,7 @@ def ordinal_claims(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding
                 yield from standings(sentence)
     yield from _by_paragraphs(text, sentences)
     yield from _by_names(text, sentences)
+    yield from century_spans(text, sentences)
 
 
 @group_gate(stems("centen bicenten bi_ tercenten tricenten sesquicenten jubilee wedding"))
@@ -205,7 +207,8 @@ _FIELD = regex(
     rf"(?:only |just )?{slot('c', COUNT)}(?: [a-z]+)?"
     rf"|\b(?:out of|of|among|from)(?: the| all| our)*? {slot('e', COUNT)} (?:[a-z-]+ )?(?P<who>teams|clubs"
     rf"|countries|runners"
-    r"|riders|cities|towns|schools|entries|entrants|starters|boats|crews|players|drivers|cars|athletes|competitors|nations"
+    r"|riders|cities|towns|schools|entries|entrants|starters|boats|crews|players|drivers|cars|athletes|competitors"
+    r"|nations"
     r"|candidates|participants|districts|regions|universities|swimmers|skiers|contestants|firms|companies|states)\b"
 )
 _FIELD_CUES = stems(
@@ -241,7 +244,8 @@ def _beyond(sentence: Sentence) -> Iterator[Finding]:
 
 
 _OTHER_TIME = regex(
-    r"\b(?:since|earlier|later|previous\w*|style|until|inspired|rebuilt|replac\w+|older|origin\w*|copy|ruins?|early|late"
+    r"\b(?:since|earlier|later|previous\w*|style|until|inspired|rebuilt|replac\w+|older|origin\w*|copy|ruins?|early"
+    r"|late"
     r"|turn of|relic|tradition|from the|by the|back to|into the|through|between|and (?:early|late)|despite"
     r"|unlike|model\w*"
     r"|remain\w*|survive\w*|restor\w+|again|collection|end of|begin\w*|[\ue007]. (?:and|or|to|century and))\b|–"
