@@ -12,6 +12,7 @@ from numerate.apps.consistency.products.counted_products import counted_products
 from numerate.apps.consistency.products.daily_doses import daily_doses
 from numerate.apps.consistency.products.densities import densities
 from numerate.apps.consistency.products.each_gets import each_gets
+from numerate.apps.consistency.products.frequencies import frequencies, game_parts, round_robins
 from numerate.apps.consistency.products.near_products import near_products
 from numerate.apps.consistency.products.paragraph_rates import paragraph_rates
 from numerate.apps.consistency.products.sized_products import found, sized
@@ -31,12 +32,13 @@ from numerate.numerals.unit_factors import converted, measure_of
 from numerate.numerals.unit_tables import UNITS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numerate.apps.consistency.sentences.paragraphs import Paragraph
     from numerate.apps.consistency.sentences.quantities import Quantity
     from numerate.apps.consistency.sentences.sentences import Sentence
     from numerate.apps.consistency.sentences.tally import Tally
+    from numerate.apps.documents import Document
     from numerate.apps.findings import Finding
 
 __all__ = ["Products"]
@@ -141,6 +143,12 @@ class Products(Rule):
         yield from counted_doses(paragraph)
         yield from body_mass(paragraph)
         yield from densities(paragraph)
+
+    def whole(self, document: Document, sentences: Sequence[Sentence]) -> Iterable[Finding]:
+        """Looks for timetables, parts of games and rounds of leagues."""
+        yield from frequencies(document.text, sentences)
+        yield from game_parts(document.text, sentences)
+        yield from round_robins(document.text, sentences)
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Looks for prices, groups, areas and rates."""

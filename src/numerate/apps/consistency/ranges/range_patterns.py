@@ -19,9 +19,9 @@ from numerate.apps.consistency.sentences.slots import (
 )
 
 __all__ = [
-    "AGED", "BC", "BETWEEN", "BETWEEN_YEARS", "CENTRE", "CENTRES", "CI", "CODE", "CUES", "DASHED", "DASHED_DAYS",
-    "DATES", "DAYS", "ENDED", "FROM_YEARS", "GUESSED", "IN_UNITS", "LASTING", "LEAST", "LIMITS", "MEAN", "MOST",
-    "NORMAL", "OF_MONEY", "OTHER_END", "REVERSED", "SCALED", "SHARED", "SHORTENED", "TIME_OF_DAY", "TWO_THINGS",
+    "AGED", "BC", "BETWEEN", "BETWEEN_YEARS", "BORN", "CENTRE", "CENTRES", "CI", "CODE", "CUES", "DASHED",
+    "DASHED_DAYS", "DATES", "DAYS", "ENDED", "FROM_YEARS", "GUESSED", "IN_UNITS", "LASTING", "LEAST", "LIMITS", "MEAN",
+    "MOST", "NORMAL", "OF_MONEY", "OTHER_END", "REVERSED", "SCALED", "SHARED", "SHORTENED", "TIME_OF_DAY", "TWO_THINGS",
     "YEARS",
 ]  # fmt: skip
 
@@ -45,7 +45,12 @@ AGED = regex(rf"\b(?:aged|ages|age range:?|pages?|pp\.|between ages|from ages) {
 DASHED = regex(rf"(?<![–—-]){slot('a', UNIT)}[–—-]{slot('b', UNIT)}(?![–—-])")
 YEARS = regex(rf"(?<![–—/-]){slot('a', YEAR)} ?(?:–|—|-) ?{slot('b', YEAR)}(?![–—/-])")
 FROM_YEARS = regex(
-    rf"\bfrom (?:[a-z]+ )?{slot('a', YEAR)} ?(?:to|until|till|through|–|—|-) ?{slot('b', YEAR)}(?=[ .,;)]|$)"
+    rf"\bfrom (?:[a-z]+ )?{slot('a', YEAR)} ?(?:(?:up )?to|until|till|through|–|—|-) ?"
+    r"(?:(?:(?:his|her|its|their|the|that) )?(?:[a-z]+ ){0,2}?(?:death|retirement|resignation|closure|abolition"
+    r"|dissolution|demolition|abdication|deposition|dismissal|murder|execution|assassination|merger|removal|defeat|end"
+    r"|overthrow"
+    r"|departure|exile|bankruptcy|independence|reunification|collapse|destruction) (?:in|of|by) )?"
+    rf"{slot('b', YEAR)}(?=[ .,;)]|$)"
 )
 SHARED = regex(rf"(?<!from )(?<!by )(?<!\(){slot('a', UNIT)} to {slot('b', UNIT)}(?! (?:from|by))")
 LASTING = regex(
@@ -98,6 +103,10 @@ _END = r"(?:ended|completed|finished|closed|dissolved|died|demolished|concluded|
 ENDED = regex(
     rf"\b{_BEGIN}(?: [a-z]+){{0,2}} (?:in|on) {slot('a', YEAR)}(?: (?:and|but))(?: (?:was|were|it|he|she|they|later"
     rf"|finally)){{0,3}} {_END} (?:in|on) {slot('b', YEAR)}(?=[ .,;)]|$)"
+)
+BORN = regex(
+    rf"\b(?:born|founded|established|launched|formed) (?:in|on) {slot('a', YEAR)},(?: (?!that|which|who|one)[a-z'’-]+)"
+    rf"{{0,3}}? (?:died|closed|dissolved|disbanded|folded) (?:in|on) {slot('b', YEAR)}(?=[ .,;)]|$)"
 )
 _OF = r"(?: (?:of|is|was|at|being|to)|:)?"
 LEAST = regex(rf"\b(?:minimum|min\.?|lowest|low|smallest|shortest|least)(?: [a-z]+){{0,2}}?{_OF} {slot('q', VALUE)}")

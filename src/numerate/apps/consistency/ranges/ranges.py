@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, finding_at, matches, rules
 from numerate.apps.consistency.ranges.estimates import estimates, may_have_estimate, tolerance
+from numerate.apps.consistency.ranges.page_claims import page_claims
 from numerate.apps.consistency.ranges.paragraph_ranges import paragraph_ranges
 from numerate.apps.consistency.ranges.range_bounds import (
     BOUND_WORDS,
@@ -22,6 +23,7 @@ from numerate.apps.consistency.ranges.range_patterns import (
     BC,
     BETWEEN,
     BETWEEN_YEARS,
+    BORN,
     CENTRE,
     CENTRES,
     CI,
@@ -171,7 +173,9 @@ class Ranges(Rule):
                     and not CODE.search(sentence.text[: sentence.get(match, "a").start - sentence.offset])
                 ):  # no `1998–99`
                     yield from self._order(sentence, match)
-            for match in matches(skeleton, (((" and ", " but "), ENDED), (("between ",), BETWEEN_YEARS))):
+            for match in matches(
+                skeleton, (((" and ", " but "), ENDED), (("between ",), BETWEEN_YEARS), ((",",), BORN))
+            ):
                 yield from self._order(sentence, match)
         if " ci" in skeleton or "confidence interval" in skeleton or "(ci" in skeleton:
             for match in CI.finditer(skeleton):
@@ -213,6 +217,7 @@ class Ranges(Rule):
             if "±" in sentence.text or "+/-" in sentence.text:
                 yield from tolerance(sentence, behind)
         yield from range_claims(document.text, sentences)
+        yield from page_claims(document.text, sentences)
 
     def paragraph(self, paragraph: Paragraph) -> Iterable[Finding]:
         """Looks at limits, extremes and ranges with their values in the same or the next sentence."""

@@ -85,6 +85,11 @@ class Paragraph:
         return [each.offset + len(each.text) for each in self._sentences]
 
     @kept
+    def sentences(self) -> list[tuple[int, str]]:
+        """Where its sentences with a number begin in the document, and their words in lower case."""
+        return [(start, self._cut(start, end)) for start, end in zip(self._starts, self._ends, strict=True)]
+
+    @kept
     def traits(self) -> int:
         """The cue words and kinds of numbers that it has, as bits."""
         return self.words | traits_of_tally(self.tally)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.sentences.paragraphs import NEEDED, is_explained, slip_bits
 from numerate.apps.consistency.sentences.patterns import regex
+from numerate.apps.consistency.sums.match_points import match_points
 from numerate.apps.consistency.sums.match_records import line_scores, match_records
 from numerate.apps.consistency.sums.part_lists import (
     MOST_PARTS,
@@ -18,6 +19,7 @@ from numerate.apps.consistency.sums.part_lists import (
     may_slip,
     of_one_unit,
 )
+from numerate.apps.consistency.sums.set_scores import set_scores
 from numerate.apps.consistency.wrong import wrong_sum
 
 if TYPE_CHECKING:
@@ -134,6 +136,8 @@ _SETTING = regex(r"\b(?:at|in|across|on|over|during|within|through|throughout|fo
 def paragraph_sums(paragraph: Paragraph) -> Iterator[Finding]:
     """Totals that are not the sum of the parts beside them, and rests that are not what is left."""
     yield from match_records(paragraph)
+    yield from match_points(paragraph)
+    yield from set_scores(paragraph)
     if paragraph.tally.values > 7:
         yield from line_scores(paragraph)
     if paragraph.tally.values < 3 or len(paragraph.values) < 3:

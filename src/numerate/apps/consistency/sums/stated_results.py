@@ -29,7 +29,7 @@ MOST_TERMS = 7
 _ALL = regex(
     r"(?:\b|(?=, or))(?:total\w*|in all|altogether|overall|combined|together|sum|all told|add(?:s|ed|ing)? up"
     r"|amount\w* to|com(?:es?|ing) to|came to|mak(?:es?|ing)|giv(?:es?|ing)|gave|bring\w*|which (?:makes?|gives?)|so"
-    r"|thus|therefore|hence|yielding"
+    r"|thus|therefore|hence|yielding|(?:ready|done|finished|served|on the table) (?:in|after|within)"
     r"|result\w* in|for an? (?:[a-z'’-]+ ){1,4}of|for (?:[a-z]+ ){1,3}of|i\.e\.,?|that is,?|, or|equals"
     r"|=)(?: [a-z'’-]+){0,5}[:,]? ?$"
 )
@@ -63,6 +63,9 @@ _OR = regex(r", or\b|\bby\b")
 _LIST = regex(r",|\band\b|;|:|–|—|\bplus\b|\bwith\b|\bin addition to\b|\+|\bwhile\b")
 
 
+_TIMES, _HEAT = frozenset(("s", "min", "h", "d")), frozenset(("°C", "°F", "°", "W"))
+
+
 def _operands(sentence: Sentence) -> tuple[list[Quantity], Quantity] | None:
     """All numbers of the kind of the last one, and that one."""
     values = sentence.values
@@ -77,6 +80,8 @@ def _operands(sentence: Sentence) -> tuple[list[Quantity], Quantity] | None:
     if z.unit is None and len({each.value == int(each.value) for each in (*terms, z)}) > 1:
         return None  # a count and a measurement
     others = [each for each in values[:-1] if each not in terms]
+    if z.unit in _TIMES:
+        others = [each for each in others if each.unit not in _HEAT]  # `45 minutes at 180 °C`
     return (terms, z) if all(each.start < terms[0].start or each.group == "plain" for each in others) else None
 
 
