@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numerate.apps.consistency.sentences.sentences import Sentence
     from numerate.apps.findings import Finding
 
-__all__ = ["ANNUAL", "anniversaries", "editions", "named_anniversaries"]
+__all__ = ["ANNUAL", "anniversaries", "editions", "event_anniversaries", "named_anniversaries"]
 
 _N = slot("n", ORDINAL)
 _FIRST = regex(
@@ -116,6 +116,28 @@ def anniversaries(group: list[Sentence]) -> Iterator[Finding]:
             message = f"From {min(years)} to {max(years)} are {real} years, not {n.text}."
             yield finding_at("ordinal", n, message, meant=float(real), probability=0.88)
             break
+
+
+_OF_EVENT = regex(
+    rf"{_N} anniversary of [^.;,\ue000-\uf8ff]{{0,60}}?(?: (?:in|of|from) | \()(?:[a-z]+ )?{slot('y', YEAR)}"
+)
+
+
+def event_anniversaries(group: list[Sentence]) -> Iterator[Finding]:
+    """`In 2025 the 75th anniversary of the end of the war in 1945`: the year of the event stands right behind it."""
+    for sentence in group:
+        if "anniversary of" not in sentence.skeleton or RELATIVE.search(sentence.skeleton):
+            continue
+        years = {year for each in sentence.quantities if (year := _year_of(each)) is not None}
+        claims = [*_OF_EVENT.finditer(sentence.skeleton)]
+        if len(years) != 2 or len(claims) != 1 or _OTHER_YEAR.search(sentence.skeleton):
+            continue
+        n, y = sentence.slots(claims[0], "ny")
+        real = max(years) - min(years)
+        if y.value != min(years) or real == n.value or n.value < 2 or abs(real - n.value) > 0.6 * max(real, n.value):
+            continue
+        message = f"From {min(years)} to {max(years)} are {real} years, not {n.text}."
+        yield finding_at("ordinal", n, message, meant=float(real), probability=0.87)
 
 
 def named_anniversaries(group: list[Sentence]) -> Iterator[Finding]:

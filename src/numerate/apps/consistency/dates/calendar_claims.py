@@ -86,7 +86,7 @@ def century_spans(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]
                     not part.startswith(("last", "second", "2nd")) and _is_first(sentence, part)
                 )
                 begin, end = (begin, begin + quarter) if is_first else (end - quarter, end)
-            if last > begin and first < end:
+            if (last > begin and first < end) or min(abs(last - begin), abs(first - end)) > 200:
                 continue
             message = f"{a.text} to {b.text} does not lie in the {n.text} century, or in that part of it."
             yield finding_at("ordinal", n, message, others=[a, b], probability=0.88)

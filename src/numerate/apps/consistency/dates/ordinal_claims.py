@@ -6,7 +6,13 @@ import re
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import finding_at
-from numerate.apps.consistency.dates.anniversaries import ANNUAL, anniversaries, editions, named_anniversaries
+from numerate.apps.consistency.dates.anniversaries import (
+    ANNUAL,
+    anniversaries,
+    editions,
+    event_anniversaries,
+    named_anniversaries,
+)
 from numerate.apps.consistency.dates.calendar_claims import century_spans
 from numerate.apps.consistency.dates.placings import STANDINGS, faster_ones, periods, standings
 from numerate.apps.consistency.sentences.gates import group_gate
@@ -116,7 +122,7 @@ def _by_paragraphs(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding
         if "century" in joined:
             yield from _centuries(group)
         if "anniversary" in joined or " year" in joined or "birthday" in joined or "jubilee" in joined:
-            yield from anniversaries(group)
+            yield from list(anniversaries(group)) or event_anniversaries(group)
         if group.words & _YEARLY:
             lower = " ".join(part.text for part in group).lower()
             if ANNUAL.search(lower):

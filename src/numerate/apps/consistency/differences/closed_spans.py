@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from numerate.apps.consistency.base import finding_at, plain
 from numerate.apps.consistency.sentences.patterns import regex
+from numerate.apps.consistency.sentences.slots import COUNT, UNIT, YEAR, one, slot
 from numerate.apps.consistency.slips import is_typo
 from numerate.numerals.unit_factors import dimension_name
 
@@ -14,8 +16,9 @@ if TYPE_CHECKING:
 
     from numerate.apps.consistency.sentences.quantities import Quantity
     from numerate.apps.consistency.sentences.sentences import Sentence
+    from numerate.apps.findings import Finding
 
-__all__ = ["FLIGHT", "closed_span"]
+__all__ = ["FLIGHT", "closed_span", "repeated_terms"]
 
 _SPAN_CUE = regex(
     r"\b(?:took|takes|taking|last(?:ed|s|ing)?(?: for)?|spann(?:ed|ing)|(?:period|term|total|span|journey|trip|stretch"
@@ -34,7 +37,8 @@ _SPAN_BEHIND = regex(
 _NOT_SPAN = regex(
     r"\b(?:born|died|which|who|ago|per|every|each|experience|first|last|next|another|previous|more than|aged?|old|older"
     r"|younger|sentence\w*|prison|contract|before|earlier|delay|late|early|within|break|pause|interruption|notice|again"
-    r"|while|whereas|but|follow|warranty|minimum|maximum|least|extension|extended|record|since|additional|extra|since"
+    r"|while|whereas|but|follow|warranty|minimum|maximum|least|extension|extended|renew\w*|record|since|additional"
+    r"|extra|since"
     r"|remaining|average|around|some|about|months? of|weeks? of|days? of|hours? of|years? of (?!age|service|war"
     r"|work))\b|;"
 )
@@ -58,6 +62,13 @@ FLIGHT = regex(
     r"|in the air|touche[sd] down|airborne)\b"
 )
 """Local times differ."""
+
+
+_TERMS = regex(
+    rf"{slot('n', COUNT)} (?:consecutive |full |successive )?{slot('d', UNIT)}[ -](?:terms|mandates|periods|stints)\b"
+)
+_FROM_TO = regex(rf"\bfrom {one(YEAR)} (?:to|until|till) {one(YEAR)}|\({one(YEAR)} ?[–-] ?{one(YEAR)}\)")
+"""`two four-year terms, from 1993 to 2001`"""
 
 
 def closed_span(sentence: Sentence) -> Iterator[tuple[Quantity, Quantity, Quantity]]:
@@ -109,9 +120,24 @@ def closed_span(sentence: Sentence) -> Iterator[tuple[Quantity, Quantity, Quanti
         return  # later than something else
     if d.start > max(a.start, b.start) and re.match(r" (?:later|afterwards),? [a-z]", behind):
         return  # `dissolved in 1951 and, 40 years later, refounded`
+    if a.group == "clock" and a.start < d.start < b.start and re.match(r" and\b", behind) and before.endswith("after "):
+        return  # `leaves at 9:30, calls at Olten after 40 minutes and arrives at 10:45`
     if a.group == b.group and a.value > b.value and a.group != "clock":
         a, b = b, a  # `closed in 2009 after 30 years, having opened in 1969`
     yield a, b, d
+
+
+def repeated_terms(sentence: Sentence) -> Iterator[Finding]:
+    """`two four-year terms, from 1993 to 2003`: terms that follow each other, of one length."""
+    times = [each for each in sentence.quantities if each.group in ("year", "date", "clock")]
+    match = _TERMS.search(sentence.skeleton)
+    if match is None or len(times) != 2 or len(sentence.values) != 2 or not _FROM_TO.search(sentence.skeleton):
+        return
+    (a, b), n, d = times, sentence.get(match, "n"), sentence.get(match, "d")
+    real, said = b.value - a.value, n.value * d.value
+    if d.unit == "year" and n.value > 1 and not n.hedge and abs(real - said) > 1.01 and 0.4 < said / max(real, 1) < 2.5:
+        message = f"From {a.text} to {b.text} are {plain(real)} years, not {plain(said)}."
+        yield finding_at("difference", d, message, meant=real / n.value, others=[a, b, n], probability=0.87)
 
 
 def _told_behind(

@@ -24,7 +24,8 @@ LIVES = [
         rf"\bborn(?: on| in| [a-z]+){{1,4}} {_A}(?P<between>{_NO_TIME}{{0,60}}?)\bdied(?: on| in"
         rf"| [a-z]+){{1,4}} {_B}(?:,| [a-z ]{{0,20}})? ?{_AGED} {slot('d', COUNT)}(?! [a-z]*\.?m\b)")),
     (("born",), regex(
-        rf"\bborn(?: on| in| [a-z]+){{1,4}} {_A}(?P<between>{_NO_TIME}{{0,60}}?)\b(?:was|(?:at the )?age of|aged"
+        rf"\bborn(?: on| in| [a-z]+){{1,4}} {_A}(?P<between>{_NO_TIME}{{0,60}}?)\b(?:was|will be|will turn|turns"
+        rf"|would be|(?:at the )?age of|aged"
         rf"|at age|died at|at) {slot('d', COUNT)}(?: years old)?(?: when [a-z ]{{1,30}}?)? (?:in|on) {_B}")),
     (("old in", "old on"), regex(
         rf"\b(?:opened|built|founded|established|completed|launched|erected|planted|formed|created) (?:in|on) {_A}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from numerate.apps.consistency.base import Rule, finding_at, matches, rules, written_like
 from numerate.apps.consistency.dates.calendar_words import YEAR_DAYS
 from numerate.apps.consistency.differences.closed_differences import closed_difference
-from numerate.apps.consistency.differences.closed_spans import FLIGHT, closed_span
+from numerate.apps.consistency.differences.closed_spans import FLIGHT, closed_span, repeated_terms
 from numerate.apps.consistency.differences.difference_patterns import (
     CLOCKS,
     LIVES,
@@ -20,7 +20,8 @@ from numerate.apps.consistency.differences.instead_of import instead_of
 from numerate.apps.consistency.differences.lives import lives
 from numerate.apps.consistency.differences.margins import margins
 from numerate.apps.consistency.differences.paragraph_gaps import paragraph_gaps
-from numerate.apps.consistency.differences.race_times import race_margins, race_times
+from numerate.apps.consistency.differences.race_times import race_margins, race_parts, race_times
+from numerate.apps.consistency.differences.schedules import schedules
 from numerate.apps.consistency.differences.spans import Span, ages_of, spans_of
 from numerate.apps.consistency.differences.thing_ages import thing_ages
 from numerate.apps.consistency.differences.told_spans import days_of_month, told_spans
@@ -120,7 +121,9 @@ class Differences(Rule):
         yield from lives(document.text, sentences)
         yield from margins(document.text, sentences)
         yield from race_times(document.text, sentences)
+        yield from race_parts(document.text, sentences)
         yield from race_margins(document.text, sentences)
+        yield from schedules(document.text, sentences)
         yield from thing_ages(document.text, sentences)
 
     def paragraph(self, paragraph: Paragraph) -> Iterable[Finding]:
@@ -130,6 +133,9 @@ class Differences(Rule):
         yield from days_of_month(paragraph)
 
     def _spans(self, sentence: Sentence) -> Iterable[Finding]:
+        if terms := list(repeated_terms(sentence)):
+            yield from terms
+            return
         told = list(spans_of(sentence))
         for span in told:
             yield from self._duration(sentence, span)

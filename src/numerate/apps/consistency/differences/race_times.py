@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numerate.apps.consistency.sentences.quantities import Quantity
     from numerate.apps.consistency.sentences.sentences import Sentence
 
-__all__ = ["race_margins", "race_times"]
+__all__ = ["race_margins", "race_parts", "race_times"]
 
 _TIME = regex(r"(?<![\d:.,–-])(?:(?P<h>\d{1,2}):)?(?P<m>\d{1,2}):(?P<s>\d{2}(?:\.\d{1,3})?)(?![\d:]|\.\d| ?[ap]\.?m\b)")
 _SIDE = (
@@ -108,6 +108,33 @@ def race_times(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
             if len(times) != 2 or _OPEN.search(words) or _ANOTHER.search(behind):
                 continue
             yield from _compared(sentence, claims[0], times)
+
+
+_PARTS = regex(r"\b(?:halves|first half|half-?way|half-marathon mark|splits?|legs)\b")
+_PARTS_NOT = regex(
+    r"\b(?:record|best|pace|ahead|behind|winner|second place|third|penalt\w+|leader|rival|than|average|per)\b"
+)
+
+
+@group_gate(CLOCK, stems("half halves splits split legs"))
+def race_parts(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
+    """`the first half in 1:05:10 and the second in 1:07:20, finishing in 2:13:30`: the largest is the sum."""
+    del text
+    for sentence in sentences:
+        words = sentence.text.lower()
+        times = [*_TIME.finditer(sentence.text)] if _PARTS.search(words) and not _PARTS_NOT.search(words) else []
+        if len(times) != 3 or len({(each["h"] is None, each["s"][2:3]) for each in times}) > 1:
+            continue
+        whole = max(times, key=_seconds)
+        parts = [each for each in times if each is not whole]
+        real = sum(map(_seconds, parts))
+        if abs(real - _seconds(whole)) <= 1.01 or abs(real - _seconds(whole)) > 0.1 * real:
+            continue
+        h, rest = divmod(round(real), 3600)
+        told = f"{h}:{rest // 60:02}:{rest % 60:02}" if whole["h"] else f"{rest // 60 + 60 * h}:{rest % 60:02}"
+        span = sentence.offset + whole.start(), sentence.offset + whole.end()
+        message = f"{parts[0][0]} + {parts[1][0]} = {told}, not {whole[0]}."
+        yield Finding(rule="sum", message=message, written=whole[0], meant=told, span=span, probability=0.87)
 
 
 @group_gate(

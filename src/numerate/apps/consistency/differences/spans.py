@@ -62,7 +62,8 @@ _STAY = (
 )
 _BEFORE = regex(
     rf"\b(?:{_STAY}(?: was| is| were|:| \(total\):)"
-    r"|for|lasted|lasting|lasts|took|takes|after|spent|serv(?:ed|ing)|ruled|reigned|ran|runs|worked"
+    r"|(?:postponed|delayed|extended|prolonged|put back|deferred|moved back|pushed back) by|for|lasted|lasting|lasts"
+    r"|took|takes|after|spent|serv(?:ed|ing)|ruled|reigned|ran|runs|worked"
     r"|lived|spanned|spanning|(?:[a-z]+) of|an?) (?:an? |the |exactly |a total of |just |only )?"
     rf"{_D}(?P<far>{_GAP}{{0,45}}?),? ?$"
 )
@@ -79,6 +80,7 @@ _SINCE = regex(
     rf"|exactly )?{_D} (?P<way>after|before)(?P<far>{_GAP}{{1,45}}?)\b(?:in|on|of|at"
     rf"|from) (?:the )?{slot('a', TIME + CLOCK)}(?=[ ,.;)]|$)"
 )
+_RENEWED = regex(r"\b(?:renew\w*|extend\w*|prolonged)\b")
 _DUE = regex(
     rf"{_D} (?:after|from|following|of) (?:the )?(?:[a-z]+ (?:of|on) )?{_A}"
     r"(?P<far>(?:,| \(| –| is| was| falls on| ends?"
@@ -131,6 +133,8 @@ def spans_of(sentence: Sentence) -> Iterator[Span]:
     for pattern in _PAIRS:
         for pair in pattern.finditer(skeleton):
             a, b = sentence.slots(pair, "ab")
+            if _RENEWED.search(pair["gap"]):
+                continue
             after = _AFTER.match(skeleton, pair.end())
             if after is not None and not _BREAK.search(after["far"]):
                 yield Span(a, b, sentence.get(after, "d"), pair["gap"])

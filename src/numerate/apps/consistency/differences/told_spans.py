@@ -168,6 +168,8 @@ def _beside_month(paragraph: Paragraph) -> Iterator[Finding]:
             gap = paragraph._cut(at[1], d.start)
             is_told = _FROM_THEN.fullmatch(gap) and gap.strip() and _ENDS.match(paragraph._cut(d.end, d.end + 30))
         days, said = end - begin, d.value * _DAYS.get(d.unit or "", 1.0)
+        if "weekend" in paragraph.lower or "weekday" in paragraph.lower:
+            continue
         if not is_told or not 1 <= begin < end <= 31 or "between" in run[0] or _ON_THEM.search(gap):
             continue
         slack = 3.0 if d.unit == "week" else 0.5

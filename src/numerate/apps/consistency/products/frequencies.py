@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numerate.apps.consistency.sentences.sentences import Sentence
 
-__all__ = ["frequencies", "game_parts", "round_robins"]
+__all__ = ["frequencies", "game_parts", "repetitions", "round_robins"]
 
 _WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _NUMBERS = {word: n for n, word in enumerate(_WORDS, 1)}
@@ -76,6 +76,16 @@ _STAGES = regex(
 )
 
 
+_REPEATED = regex(
+    rf"\b(?P<n>once|twice|(?:{_N}) (?:times|evenings|mornings|lessons|sessions)) (?:a|per|each"
+    rf"|every) (?P<per>day|week|month|year)"
+    rf" (?:for|over|during) (?P<k>{_N}) (?P<unit>days|weeks|months|years),?(?: (?:that is|i\.e\.|making|or|so|which is"
+    rf"|giving|a total of))*"
+    rf" ?(?P<t>{_N}) (?P<what>[a-z]+)(?: in all| in total| altogether|(?=[.,;)]|$))"
+)
+_TIMES_OF = {"once": 1, "twice": 2}
+
+
 def _number(word: str) -> int:
     return int(word) if word.isdecimal() else _NUMBERS[word]
 
@@ -96,6 +106,21 @@ def frequencies(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
                 name = "m" if match["m"] else "m2"
                 message = f"Every {n} {unit} is {real} times {'an' if per == 'hour' else 'a'} {per}, not {match[name]}."
                 yield _finding(sentence, match, name, message)
+
+
+@group_gate(stems("once twice times_ evening morning lesson session"), stems("day week month year"))
+def repetitions(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
+    """`twice a week for 12 weeks, 24 meetings in all`."""
+    del text
+    for sentence in sentences:
+        words = sentence.text.lower()
+        for match in _REPEATED.finditer(words) if len(words) == len(sentence.text) else ():
+            count = match["n"].partition(" ")[0]
+            if not match["unit"].startswith(match["per"]) or match["what"] in ("weeks", "months", "years", "of", "in"):
+                continue
+            real = (_TIMES_OF.get(count) or _number(count)) * _number(match["k"])
+            if _number(match["t"]) != real and 0.4 < _number(match["t"]) / real < 2.5:
+                yield _finding(sentence, match, "t", f"{match['n']} a {match['per']} make {real}, not {match['t']}.")
 
 
 @group_gate(stems("halves quarters thirds periods chukkas") | cues("x", "×"))

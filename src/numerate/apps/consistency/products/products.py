@@ -12,7 +12,8 @@ from numerate.apps.consistency.products.counted_products import counted_products
 from numerate.apps.consistency.products.daily_doses import daily_doses
 from numerate.apps.consistency.products.densities import densities
 from numerate.apps.consistency.products.each_gets import each_gets
-from numerate.apps.consistency.products.frequencies import frequencies, game_parts, round_robins
+from numerate.apps.consistency.products.frequencies import frequencies, game_parts, repetitions, round_robins
+from numerate.apps.consistency.products.game_rates import game_rates
 from numerate.apps.consistency.products.near_products import near_products
 from numerate.apps.consistency.products.paragraph_rates import paragraph_rates
 from numerate.apps.consistency.products.sized_products import found, sized
@@ -147,8 +148,10 @@ class Products(Rule):
     def whole(self, document: Document, sentences: Sequence[Sentence]) -> Iterable[Finding]:
         """Looks for timetables, parts of games and rounds of leagues."""
         yield from frequencies(document.text, sentences)
+        yield from repetitions(document.text, sentences)
         yield from game_parts(document.text, sentences)
         yield from round_robins(document.text, sentences)
+        yield from game_rates(document.text, sentences)
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Looks for prices, groups, areas and rates."""

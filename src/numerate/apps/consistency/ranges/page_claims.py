@@ -45,7 +45,8 @@ _COUNT_BEFORE = regex(
 _OF_FEWER = regex(
     r"\b(?P<w>page|chapter|lap|question|slide|round|stage|episode|hole|volume) (?P<a>[1-9]\d{0,3}),? (?:out )?of"
     r" (?:(?:the|this|that|a|an|her|his|its|their|only|just|all) )*(?P<b>[1-9]\d{0,3})"
-    r"(?:-(?:page|chapter|lap|question|slide|round|stage|episode|hole|volume)\b| (?:pages|chapters|laps|questions"
+    r"(?:-(?:page|chapter|lap|question|slide|round|stage|episode|hole|volume)\b(?! [a-z]+['’]s)| (?:pages|chapters|laps"
+    r"|questions"
     r"|slides"
     r"|rounds|stages|episodes|holes|volumes)\b|(?=[.,;)]|$))"
 )

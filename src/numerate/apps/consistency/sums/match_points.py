@@ -149,7 +149,11 @@ def _compared(paragraph: Paragraph, place: int, sport: _Sport, counted: Mapping[
     begin, end = min(z.start, parts[0].start), max(z.end, parts[-1].end)
     between = paragraph._cut(begin, end)
     words = between + paragraph.tail(parts[-1]) + paragraph.upto(parts[0])
-    if _LESS.search(paragraph.lower) or _OTHER.search(words) or ("wins" in counted and _OTHER_POINTS.search(words)):
+    if (
+        _LESS.search(paragraph.lower)
+        or _OTHER.search(words)
+        or ("wins" in counted and _OTHER_POINTS.search(paragraph.sentences[place][1]))
+    ):
         return
     reals = [sum(system[name] * each.value for name, each in counted.items()) for system in sport.systems]
     if any(real == z.value for real in reals):

@@ -19,7 +19,6 @@ from numerate.apps.consistency.sums.part_lists import (
     may_slip,
     of_one_unit,
 )
-from numerate.apps.consistency.sums.set_scores import set_scores
 from numerate.apps.consistency.wrong import wrong_sum
 
 if TYPE_CHECKING:
@@ -137,7 +136,6 @@ def paragraph_sums(paragraph: Paragraph) -> Iterator[Finding]:
     """Totals that are not the sum of the parts beside them, and rests that are not what is left."""
     yield from match_records(paragraph)
     yield from match_points(paragraph)
-    yield from set_scores(paragraph)
     if paragraph.tally.values > 7:
         yield from line_scores(paragraph)
     if paragraph.tally.values < 3 or len(paragraph.values) < 3:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
-from numerate.apps.consistency.sentences.gates import paragraph_gate
+from numerate.apps.consistency.sentences.gates import group_gate
 from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.sentences.traits import stems
 from numerate.apps.findings import Finding
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import re
     from collections.abc import Iterator, Sequence
 
-    from numerate.apps.consistency.sentences.paragraphs import Paragraph
+    from numerate.apps.consistency.sentences.sentences import Sentence
 
 __all__ = ["set_scores"]
 
@@ -80,12 +80,16 @@ _TOURNAMENT = regex(
 _STROKES = regex(r"(?<![\d–—.:/$€£-])(?:5[5-9]|[6-9]\d|[12]\d\d|3[0-4]\d)(?![\d–—:/%-]|[.,]\d)")
 
 
-@paragraph_gate(
-    stems("set sets_ aggregate leg best games_ game matches_ match starts_ decisions_ fights_ bouts_ par_ par")
+@group_gate(
+    stems("set sets_ aggregate leg best games_ game matches_ match starts_ decisions_ fights_ bouts_ par_ par half")
 )
-def set_scores(paragraph: Paragraph) -> Iterator[Finding]:
+def set_scores(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
     """Findings of the sentences of a paragraph."""
-    for start, words in paragraph.sentences:
+    del text
+    for sentence in sentences:
+        start, words = sentence.offset, sentence.text.lower()
+        if len(words) != len(sentence.text):
+            continue
         if "straight" in words or "set" in words:
             yield from _sets(start, words)
         if "best" in words:
@@ -96,6 +100,9 @@ def set_scores(paragraph: Paragraph) -> Iterator[Finding]:
             yield from _record(start, words)
         if "par" in words:
             yield from _to_par(start, words)
+            yield from _hole(start, words)
+        if "first half" in words and "second" in words:
+            yield from _halves(start, words)
 
 
 def _finding(rule: str, start: int, match: re.Match[str], span: tuple[int, int], message: str) -> Finding:
@@ -223,3 +230,52 @@ def _from_par(scores: Sequence[int], par: int) -> Iterator[int]:
         for rounds in range(1, 5):
             if 0.86 < total / (par * rounds) < 1.25:
                 yield total - par * rounds
+
+
+_NAMES = {"birdie": -1, "eagle": -2, "albatross": -3, "bogey": 1, "double bogey": 2, "triple bogey": 3}
+_NAME = regex(r"\b(?:(?:double|triple)[ -])?(?:birdie|eagle|albatross|bogey)\b")
+_HOLE = regex(r"\bpar[ -](?P<par>[345])\b")
+_TAKEN = regex(
+    r"\b(?P<n>one|two|three|four|five|six|seven|eight|nine|[2-9]) (?:strokes|shots)\b"
+    r"|(?:birdie|eagle|bogey|albatross) (?P<m>two|three|four|five|six|seven|eight|[2-9])(?=[ ,.;)]|$)"
+    r"|, an? (?P<k>two|three|four|five|six|seven|eight|[2-9])(?=[,.;)]|$)"
+)
+
+
+def _hole(start: int, words: str) -> Iterator[Finding]:
+    """`a birdie three on the par-5 hole`: another number of strokes than the name of the result says."""
+    names, holes, taken = ([*pattern.finditer(words)] for pattern in (_NAME, _HOLE, _TAKEN))
+    if not len(names) == len(holes) == len(taken) == 1:
+        return
+    name = next(each for each in ("n", "m", "k") if taken[0][each])
+    real = int(holes[0]["par"]) + _NAMES[names[0][0].replace("-", " ")]
+    if _number(taken[0][name]) != real:
+        message = f"A {names[0][0]} on a par {holes[0]['par']} is {real} strokes, not {taken[0][name]}."
+        yield _finding("difference", start, taken[0], taken[0].span(name), message)
+
+
+_HALVES = regex(
+    rf"\b(?:scor\w+|with|had|got|made) (?P<g>{_N}) (?:of them |goals |points |tries |runs |times )?(?:in"
+    rf"|during) the first half"
+    rf"(?: of the season)?,?(?: and| but|, then)? (?:another )?(?P<h>{_N}) (?:goals |points |tries |more )?"
+    r"(?:in|during) the second(?: half)?\b[^.;\d]{0,40}?\b(?:won|winning|win|victory|lost|losing|drew)[^.;\d]{0,20}? "
+    + _PAIR
+)
+_OF_SEASON = regex(
+    rf"\b(?P<t>{_N}) (?P<w>goals|points|tries|runs|wins|games"
+    rf"|medals)\b[^.;]{{0,40}}?[,:(] ?(?P<a>{_N}) (?:of them )?(?:in|during) the"
+    rf" first half[^.;\d]{{0,24}}? (?:and )?(?P<b>{_N}) (?:in|during) the second\b"
+)
+
+
+def _halves(start: int, words: str) -> Iterator[Finding]:
+    """Goals of two halves that are no side of the result, or not those of the season."""
+    for match in _HALVES.finditer(words):
+        first, second, span = _number(match["g"]), _number(match["h"]), (match.start("a"), match.end("b"))
+        if first + second not in _pair(match):
+            message = f"{first} + {second} = {first + second} is no side of {words[slice(*span)]}."
+            yield _finding("sum", start, match, span, message)
+    for match in _OF_SEASON.finditer(words):
+        a, b, t = (_number(match[name]) for name in "abt")
+        if a + b != t and 0.6 < (a + b) / max(t, 1) < 1.7:
+            yield _finding("sum", start, match, match.span("t"), f"{a} + {b} = {a + b}, not {match['t']}.")

@@ -22,6 +22,7 @@ from numerate.apps.consistency.sums.listed_parts import listed_parts
 from numerate.apps.consistency.sums.lists_before import children_before, lists_before
 from numerate.apps.consistency.sums.paragraph_sums import paragraph_sums
 from numerate.apps.consistency.sums.parts import totals_of
+from numerate.apps.consistency.sums.set_scores import set_scores
 from numerate.apps.consistency.sums.stated_results import stated_results
 from numerate.apps.consistency.sums.stock_accounts import stock_accounts
 from numerate.apps.consistency.sums.sum_rounding import another_sum, has_more_parts, rounding, slack_of
@@ -171,11 +172,12 @@ class Sums(Rule):
             yield from mixed_sums(paragraph)
 
     def whole(self, document: Document, sentences: Sequence[Sentence]) -> Iterable[Finding]:
-        """Compares what remains with a whole that the paragraph before names, and adds up times."""
+        """Compares what remains with a whole named before, adds up times, and compares scores with their words."""
         text = document.text
         yield from clock_sums(document.flat, sentences)
         if "remain" in text or "leav" in text or "the rest" in text:
             yield from far_rests(text, sentences)
+        yield from set_scores(text, sentences)
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Looks for a total with its parts before or behind it, and at sums that are written out."""
