@@ -86,7 +86,7 @@ def test_recall_and_precision_on_what_the_rules_were_widened_with(name: str) -> 
 
 def flagged_of(documents: list[dict[str, Any]], folder: Path) -> Counter[bool]:
     """How many right (False) and wrong (True) documents have a finding; as files, as tables are CSV and Markdown."""
-    endings = {"text": "txt", "csv": "csv", "markdown": "md", "md": "md", "json": "json"}
+    endings = {"text": "txt", "csv": "csv", "markdown": "md", "md": "md", "json": "json", "jsonl": "jsonl"}
     flagged = Counter[bool]()
     for row in documents:
         path = folder / f"{row['id']}.{endings[row['format']]}"
@@ -231,6 +231,21 @@ def test_recall_and_precision_on_textbook_cases_of_a_stranger(tmp_path: Path) ->
     flagged = flagged_of([row | {"label": "right" if row["wrong"] is None else "wrong"} for row in documents], tmp_path)
     assert len(documents) == 100 and sum(row["wrong"] is not None for row in documents) == 50
     assert flagged[True] / 50 >= 0.97 and flagged[False] == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong", "recall", "precision"),
+    [("twentyseventh.jsonl", 29, 0.85, 0.97), ("twentyeighth.jsonl", 31, 0.58, 0.95)],
+)
+def test_recall_and_precision_on_both_halves_of_the_newest_set(
+    name: str, wrong: int, recall: float, precision: float, tmp_path: Path
+) -> None:
+    """The second half is held out, which the figures show. The aim is 0.9 and 0.97 on unread texts: missed."""
+    documents = rows(name)
+    flagged = flagged_of([row | {"label": "right" if row["wrong"] is None else "wrong"} for row in documents], tmp_path)
+    assert len(documents) == 60 and sum(row["wrong"] is not None for row in documents) == wrong
+    assert flagged[True] / wrong >= recall
+    assert flagged[True] / flagged.total() >= precision
 
 
 @pytest.mark.parametrize("name", ["seventh.jsonl", "ninth.jsonl", "eleventh.jsonl", "nineteenth.jsonl"])

@@ -62,6 +62,15 @@ def found(text: str) -> list[tuple[str, str]]:
         ("With £1 = $1.25, the £400 ticket costs {}.", "conversion", "$540", "$500"),
         ("Tickets at $1.20 to the pound cost £30 or {}.", "", "", "$36"),
         ("We drove 450 km on 36 litres, which is {}.", "product", "9 litres per 100 km", "8 litres per 100 km"),
+        # What is said of the value before.
+        ("We raised £12,600. More than {} of it, £7,200, came from the street collection.", "percent", "two-thirds",
+         "a half"),
+        ("The quote is €1,000 net plus 19% VAT {}, i.e. €1,190.", "percent", "(€109)", "(€190)"),
+        ("It rained 247 mm in all. This is {} above the usual 189 mm of the three months.", "percent", "13%", "31%"),
+        ("It was £13.65; I handed over a £20 note and got {} change.", "sum", "£7.35", "£6.35"),
+        ("All 15 councillors voted and nobody abstained; it was carried by {} votes to 4.", "", "", "11"),
+        ("Give 15 mg per kg of body weight: a child of 20 kg gets {} at each dose.", "product", "3,000 mg", "300 mg"),
+        ("The manor was begun in {}, making it one of the few eighteenth-century houses here.", "", "", "1742"),
         # Anniversaries by name.
         ("The shop, founded in 1898, celebrated its centenary in {}.", "ordinal", "1989", "1998"),
         ("The club, formed in 1950, held its golden jubilee in {}.", "ordinal", "2010", "2000"),

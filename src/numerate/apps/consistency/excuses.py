@@ -395,11 +395,20 @@ def _is_sum(claim: Claim) -> bool:
     return claim.z.unit is not None and len(before) > 1 and claim.fits(sum(each.value for each in before))
 
 
+def _fee_is_wrong(claim: Claim) -> bool:
+    """Whether a percentage of one part says that another part is wrong: `€1,000 plus 19 % VAT (€109), i.e. €1,190`."""
+    rates = [each.value for each in claim.paragraph.values if each.group == "percent"]
+    if len(claim.others) != 2 or not rates:
+        return False
+    gaps = [(one, claim.z.value - one.value) for one in claim.others]
+    return any(abs(rate * one.value - gap) <= _SLACK * one.value + 0.006 for rate in rates for one, gap in gaps)
+
+
 _EXCUSES = {
     "repeated": (_is_another, _is_sum, of_another_person),
     "average": (_mean_without, _is_no_mean, at_another_time, of_larger_group),
     "range": (_outside_range, at_another_time, falling_on_purpose),
-    "sum": (_no_votes, _gap_left_out, _bound, _base_of_shares, _at_once, of_other_one, of_another_side),
+    "sum": (_fee_is_wrong, _no_votes, _gap_left_out, _bound, _base_of_shares, _at_once, of_other_one, of_another_side),
     "product": (_other_factors, _special_price),
     "difference": (_swing, _bound, _clock_change, _part_of_sum, of_another_thing, of_another_event),
     "percent": (_swing, _part_of_sum, at_another_time, of_another_thing),

@@ -59,7 +59,7 @@ _LEAP = regex(
 )
 _MYTH = regex(
     r"\b(?:if|excel|lotus|spreadsheet|bug|wrong\w*|false\w*"
-    r"|mistak\w+|myth|assum\w+|treat\w*|believ\w+|claims?|not that)\b",
+    r"|mistak\w+|myth|calendar|julian|assum\w+|treat\w*|believ\w+|claims?|not that)\b",
     re.IGNORECASE,
 )
 """Words of texts that tell of a mistake themselves."""

@@ -265,10 +265,15 @@ _ONE_OF_CENTURY = regex(
 )
 
 
+_AMONG_CENTURY = regex(
+    rf"\b(?:one of|among|makes? it an?|making it an?) (?:the |its |our )?(?:[a-z-]+ ){{0,3}}?{_N}[ -]century\b"
+)
+
+
 def _years_of_century(sentence: Sentence) -> Iterator[Finding]:
     """Years of one century and the name of another: `built in 1762, among the finest of the 17th century`."""
     words = sentence.skeleton
-    found = [*_ONE_OF_CENTURY.finditer(words)]
+    found = [*_ONE_OF_CENTURY.finditer(words), *_AMONG_CENTURY.finditer(words)]
     years = [each for each in sentence.quantities if each.group == "year" and each.value >= 1000]
     if re.search(rf"\([^)]*{one(YEAR)}", words):
         return  # a reference

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.base import Rule, rules
+from numerate.apps.consistency.percents.back_references import back_references
 from numerate.apps.consistency.percents.changes import change_findings
 from numerate.apps.consistency.percents.closed_changes import closed_fraction, closed_growth, closed_taken, closed_times
 from numerate.apps.consistency.percents.closed_percents import closed_factor, closed_percent, closed_result
@@ -77,6 +78,7 @@ class Percents(Rule):
         yield from larger_parts(paragraph)
         yield from directions(paragraph)
         yield from interest(paragraph)
+        yield from back_references(paragraph)
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Looks for changes with both values, shares with both counts, and doubling."""

@@ -101,7 +101,7 @@ def unit_products(sentence: Sentence) -> Iterator[Finding]:
         return
     units = [(each, _unit_of(sentence, each)) for each in sentence.quantities]
     known = [(each, unit) for each, unit in units if unit is not None and each.group in ("unit", "plain", "clock")]
-    if not 3 <= len(known) <= MOST_VALUES or _LIMIT.search(skeleton):
+    if not 3 <= len(known) <= MOST_VALUES or _LIMIT.search(_around(sentence, [each for each, _ in known])):
         return
     # `an average of` is no estimate.
     if any((each.hedge and "averag" not in each.before[-16:].lower()) or each.value <= 0 for each, _ in known):
@@ -134,6 +134,14 @@ def unit_products(sentence: Sentence) -> Iterator[Finding]:
         yield finding_at("product", rate, message, meant=meant, others=[z, count], probability=0.88)
         return
     yield finding_at("product", z, message, meant=expected, others=[x, y], probability=0.88)
+
+
+def _around(sentence: Sentence, some: list[Quantity]) -> str:
+    """The words before and between quantities, and the first one behind them."""
+    last = max(some, key=_start)
+    at = next(index for index, each in enumerate(sentence.quantities) if each is last)
+    end = sentence.skeleton.find(chr(0xE100 + at)) + 1
+    return sentence.skeleton[:end] + sentence.skeleton[end : end + 6]
 
 
 def _start(quantity: Quantity) -> int:

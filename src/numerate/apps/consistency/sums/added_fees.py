@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numerate.apps.consistency.sentences.quantities import Quantity
     from numerate.apps.findings import Finding
 
-__all__ = ["added_fees"]
+__all__ = ["added_fees", "change_given"]
 
 _NOUNS = (
     r"(?:premiums?|vat|mwst|gst|tax(?:es)?|dut(?:y|ies)|fees?|commissions?|tips?|gratuity|surcharges?|levy|shipping"
@@ -104,6 +104,39 @@ def added_fees(paragraph: Paragraph) -> Iterator[Finding]:
         if not 0.8 < z.value / real < 1.25 or not (is_slip or _share_of(paragraph, base, fee)):
             continue
         yield wrong_sum(z, [base, fee], real, 0.87, "-" if real < base.value else "+")
+
+
+_CHANGE = regex(r" (?:[a-z]+ )?(?:in |of |as )?change\b(?! of)")
+_CHANGE_LEAD = regex(r"\b(?:change|back)(?: (?:of|was|is|came to|is then))?[: ]+[$€£]?$")
+_CENT = 0.004
+_NOTE = regex(r"[ -](?:note|bill|voucher|coupon)\b")
+_NOTE_LEAD = regex(
+    r"\b(?:out of|from|with|handed (?:over|her|him|them)?|gave (?:her|him|them)?|tendered|cash|offered)"
+    r"(?: an?| my| the| exactly)? ?[$€£]?$"
+)
+
+
+@paragraph_gate(stems("change"), MEASURES[2])
+def change_given(paragraph: Paragraph) -> Iterator[Finding]:
+    """`£13.65; I handed over a £20 note and got £6.35 change`: a price, a note, and what comes back."""
+    money = [each for each in paragraph.values if each.group == "money"]
+    if len(money) != 3 or len({each.unit for each in money}) > 1:
+        return
+    back = [each for each in money if _CHANGE.match(paragraph.tail(each)) or _CHANGE_LEAD.search(paragraph.lead(each))]
+    paid = [
+        each
+        for each in money
+        if each not in back and (_NOTE.match(paragraph.tail(each)) or _NOTE_LEAD.search(paragraph.lead(each)))
+    ]
+    if len(back) != 1 or len(paid) != 1:
+        return
+    (z,), (note,) = back, paid
+    price = next(each for each in money if each not in (z, note))
+    real = note.value - price.value
+    places = [each.place for each in money]
+    is_off = real > 0 and abs(real - z.value) > _CENT and 0.3 < z.value / real < 3
+    if is_off and max(places) - min(places) < 2:
+        yield wrong_sum(z, [note, price], real, 0.87, "-")
 
 
 _PERCENT_FEE = regex(rf"%(?: [a-z'’-]+){{0,2}} (?:{_NOUNS}|{_OFFS})\b")

@@ -58,7 +58,8 @@ _OVERLAP = regex(
     r"|goals?|assists?)\b"
 )
 _OPPOSITES = (
-    ("men", "women"), ("male", "female"), ("males", "females"), ("boys", "girls"), ("adults", "children"),
+    ("men", "women"), ("adults", "juniors"), ("seniors", "juniors"), ("teachers", "pupils"),
+    ("male", "female"), ("males", "females"), ("boys", "girls"), ("adults", "children"),
     ("positive", "negative"), ("passed", "failed"), ("survived", "died"), ("recovered", "died"), ("for", "against"),
     ("yes", "no"), ("accepted", "rejected"), ("present", "absent"), ("home", "away"), ("public", "private"),
     ("employed", "unemployed"), ("full-time", "part-time"), ("drug", "placebo"), ("won", "lost"), ("wins", "losses"),

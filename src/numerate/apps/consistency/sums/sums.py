@@ -11,7 +11,7 @@ from numerate.apps.consistency.sentences.joined_sentences import of_one_kind, wi
 from numerate.apps.consistency.sentences.patterns import regex
 from numerate.apps.consistency.sentences.slots import AMOUNT, COUNT, ORDINAL, one, slot
 from numerate.apps.consistency.sentences.traits import VALUES, cues, stems
-from numerate.apps.consistency.sums.added_fees import added_fees
+from numerate.apps.consistency.sums.added_fees import added_fees, change_given
 from numerate.apps.consistency.sums.clock_sums import clock_sums
 from numerate.apps.consistency.sums.closed_counts import closed_added, closed_minus, closed_rest
 from numerate.apps.consistency.sums.closed_totals import closed_opposites, closed_total
@@ -165,6 +165,7 @@ class Sums(Rule):
         yield from votes(paragraph)
         yield from stock_accounts(paragraph)
         yield from added_fees(paragraph)
+        yield from change_given(paragraph)
         if "children" in paragraph.lower:
             yield from children_before(paragraph)
         tally = paragraph.tally

@@ -35,6 +35,10 @@ _ALL = regex(
     r"\b(?:all|every(?:one|body)?|present|took part|taking part|attend\w*|(?:all|who|members) voted|votes cast|ballots?"
     r"|voting|polled|were there|in the (?:hall|room)|turned out|anwesend\w*|présent\w*|alle|tous|toutes|presentes)\b"
 )
+_NO_ABSTENTION = regex(
+    r"\b(?:nobody|no one|none|without|no|not one|zero) (?:[a-z]+ )?abst(?:ain|en)\w*"
+    r"|\ball (?:of them |members |\d+ (?:[a-z]+ )?)?voted\b"
+)
 _NOT_ALL = regex(
     r"\b(?:absent\w*|not (?:vote|cast|take part|return)\w*|(?:not|non)[- ]vot\w*|didn['’]t vote|spoil[et]\w*"
     r"|invalid|blank"
@@ -48,14 +52,15 @@ MOST_BETWEEN = 160
 """Characters from those who voted to their first vote."""
 
 
-@paragraph_gate(stems("abst enthalt enthiel"), VALUES[4])
+@paragraph_gate(stems("abst enthalt enthiel all_ every"), VALUES[3])
 def votes(paragraph: Paragraph) -> Iterator[Finding]:
     """All votes must be those who voted; of all members, no more than these."""
     kinds: dict[str, list[Quantity]] = {}
     for index, each in enumerate(paragraph.values):
         if (kind := _kind(paragraph, index)) and each.group == "plain" and not each.hedge:
             kinds.setdefault(kind, []).append(each)
-    if len(kinds) < 3 or any(len(each) > 1 for each in kinds.values()) or _NOT_ALL.search(paragraph.lower):
+    least = 2 if _NO_ABSTENTION.search(paragraph.lower) else 3
+    if len(kinds) < least or any(len(each) > 1 for each in kinds.values()) or _NOT_ALL.search(paragraph.lower):
         return
     parts = sorted((each[0] for each in kinds.values()), key=lambda each: each.start)
     whole = sum(each.value for each in parts)

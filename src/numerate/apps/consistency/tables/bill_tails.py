@@ -36,6 +36,11 @@ _NET = regex(
     r"|warenwert|summe netto|total (?:net|before tax|ex(?:cl)?\.? vat))\b.{0,20}",
     re.IGNORECASE,
 )
+_TAX = regex(
+    r"\b(?:vat|tax|gst|hst|mwst|ust|tva|iva|moms|btw|shipping|delivery|postage|carriage|versand\w*|discount|rabatt"
+    r"|skonto|remise|porto|tip|service|fees?)\b",
+    re.IGNORECASE,
+)
 _TO_PAY = regex(
     r"\b(?:totals?|due|to pay|payable|gross|brutto\w*|gesamt\w*|rechnungs(?:betrag|summe)|end(?:betrag|summe)|zu zahlen"
     r"|zahlbetrag|ttc|à payer|importe|totale|amount|balance)\b",
@@ -129,7 +134,8 @@ def _first_named(labels: Sequence[str]) -> int:
     """
     if not labels or not _TO_PAY.search(labels[-1]):
         return len(labels)
-    return next((row for row, label in enumerate(labels) if _NET.fullmatch(label.strip())), len(labels))
+    first = next((row for row, label in enumerate(labels) if _NET.fullmatch(label.strip())), len(labels))
+    return first if any(map(_TAX.search, labels[first + 1 :])) else len(labels)
 
 
 def _rate(label: str) -> float | None:
