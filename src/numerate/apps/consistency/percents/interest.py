@@ -24,7 +24,7 @@ _YEARLY = regex(r"\b(?:a|per|each|every) (?:year|annum)\b|\bp\.\s?a\.|\bannual(?
 _EARNS = regex(r"\b(?:earn\w*|pays?|paid|yield\w*|brings?|bears?|accru\w*|owe[sd]?|due|costs?)\b")
 _OTHER = regex(
     r"\b(?:monthly|quarterly|daily|month|quarter|weeks?|days?|compound\w*|principal|repa\w+|instal\w+|fees?|tax|rose"
-    r"|fell|from \d|up to|net|plus|less|minus|shares?|per share|rebate|discount\w*|variable|first \w+ months)\b"
+    r"|fell|increas\w*|initial\w*|from \d|up to|net|plus|less|minus|shares?|per share|rebate|discount\w*|variable|first \w+ months)\b"
 )
 
 
@@ -46,7 +46,8 @@ def interest(paragraph: Paragraph) -> Iterator[Finding]:
     if len(spans) != len(counts) or len(counts) > 1:
         return
     places = [each.place for each in (rate, amount, z, *counts)]
-    if max(places) - min(places) > 1:
+    near = paragraph.upto(z) + paragraph.tail(z)
+    if max(places) - min(places) > 1 or not (z.place == rate.place or _INTEREST.search(near) or _EARNS.search(near)):
         return
     years = counts[0].value if counts else 1.0
     real = amount.value * rate.value
