@@ -72,6 +72,10 @@ TIMES = [
     ("Their daughter, born in 2010, will be {} in 2030.", "difference", "18", "20"),
     ("The {} anniversary of the end of the war in 1945 was celebrated in 2025.", "ordinal", "75th", "80th"),
     ("The meeting was postponed by {}, from 3 May to 24 May.", "difference", "two weeks", "three weeks"),
+    ("There are {} days between 3 May and 20 May.", "difference", "12", "17"),
+    ("The time between 08:15 and 09:45 is {} minutes.", "difference", "75", "90"),
+    ("The eclipse lasted {}, from 11:02:10 to 11:05:30.", "difference", "4 min 20 s", "3 min 20 s"),
+    ("She was 30 in 1990 and {} in 2000.", "difference", "45", "40"),
     # Pages.
     ("Section 4.2 runs from page {} to page 88.", "range", "97", "79"),
     ("Chapter 3 begins on page {} and ends on page 38.", "range", "45", "25"),
@@ -121,6 +125,10 @@ GAMES = [
     ("She made a birdie {} on the par-5 hole.", "difference", "three", "four"),
     ("The runner covered the first half in 1:05:10 and the second in 1:07:20, finishing in {}.", "sum", "2:13:30",
      "2:12:30"),
+    ("The Blues won {} (periods 1-0, 2-1, 0-1).", "sum", "3-1", "3-2"),
+    ("The handball match ended {} (15-13 at half-time, 14-12 in the second half).", "sum", "28-25", "29-25"),
+    ("He ran 12 km in 55 minutes, a pace of {} per km.", "product", "5:00", "4:35"),
+    ("In 30 overs they made 180 for 4, a run rate of {}.", "product", "5", "6"),
     # Results and what they are compared with.
     ("He ran the 400 m in 48.2 seconds, {} faster than his best of 48.5.", "difference", "0.7 seconds",
      "0.3 seconds"),
@@ -177,7 +185,11 @@ def test_wrong_and_right(text: str, rule: str, written: str, right: str) -> None
         "The church of the 13th century, between 1850 and 1860 restored, stands on a hill.",
         "The 5-day course, from 3 to 12 May, skips the weekends.",
         "On page 20 of the 18-page guide's 30-page annex.",
+        "There were five days of strike between 3 May and 20 May.",
+        "Sales were 30 in 1990 and 45 in 2000.",
         # Games.
+        "They won 3-2 (1-0, 1-1, 0-1 in the periods, 1-0 in overtime).",
+        "He ran the 10 km in 45:30, his best mile at a pace of 6:30 per mile.",
         "The Bruins have 45 points with 18 wins, 5 ties and 4 overtime losses.",
         "The batsman scored 480 runs in 10 innings, two of them not out, at an average of 60.",
         "The 48 teams play in 12 groups of four, the 8 best third ones go on.",

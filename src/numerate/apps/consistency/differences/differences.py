@@ -23,7 +23,7 @@ from numerate.apps.consistency.differences.paragraph_gaps import paragraph_gaps
 from numerate.apps.consistency.differences.race_times import race_margins, race_parts, race_times
 from numerate.apps.consistency.differences.schedules import schedules
 from numerate.apps.consistency.differences.spans import Span, ages_of, spans_of
-from numerate.apps.consistency.differences.thing_ages import thing_ages
+from numerate.apps.consistency.differences.thing_ages import ages_apart, thing_ages
 from numerate.apps.consistency.differences.told_spans import days_of_month, told_spans
 from numerate.apps.consistency.percents.changes import change_findings
 from numerate.apps.consistency.percents.closed_changes import closed_ages, closed_margin, closed_way
@@ -125,6 +125,7 @@ class Differences(Rule):
         yield from race_margins(document.text, sentences)
         yield from schedules(document.text, sentences)
         yield from thing_ages(document.text, sentences)
+        yield from ages_apart(document.text, sentences)
 
     def paragraph(self, paragraph: Paragraph) -> Iterable[Finding]:
         """Looks for differences and durations whose two values stand anywhere near them."""
@@ -208,7 +209,7 @@ class Differences(Rule):
             or _OTHER_TIME.search(match["between"])
         ):
             return
-        if gap.strip(" ,(–-") not in ("", "a", "an") and not _SPAN_WORD.search(gap):
+        if gap.strip(" ,(–-") not in ("", "a", "an", "is", "are", "was") and not _SPAN_WORD.search(gap):
             return
         minutes = (b.value - a.value) % (24 * 60)
         said = d.value * measure.factors[0] / 60

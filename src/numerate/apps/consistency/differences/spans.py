@@ -81,6 +81,7 @@ _SINCE = regex(
     rf"|from) (?:the )?{slot('a', TIME + CLOCK)}(?=[ ,.;)]|$)"
 )
 _RENEWED = regex(r"\b(?:renew\w*|extend\w*|prolonged)\b")
+_THERE = regex(rf"\bthere (?:are|were|lie|lay) (?:only |just |exactly )?{_D} $")
 _DUE = regex(
     rf"{_D} (?:after|from|following|of) (?:the )?(?:[a-z]+ (?:of|on) )?{_A}"
     r"(?P<far>(?:,| \(| –| is| was| falls on| ends?"
@@ -138,6 +139,9 @@ def spans_of(sentence: Sentence) -> Iterator[Span]:
             after = _AFTER.match(skeleton, pair.end())
             if after is not None and not _BREAK.search(after["far"]):
                 yield Span(a, b, sentence.get(after, "d"), pair["gap"])
+            lying = _THERE.search(skeleton[max(0, pair.start() - 60) : pair.start()])
+            if lying is not None and pair[0].startswith("between"):
+                yield Span(a, b, sentence.get(lying, "d"), "")
             spent = _SPENT.match(skeleton, pair.end())
             if spent is not None:
                 yield Span(a, b, sentence.get(spent, "d"), "", True)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numerate.apps.consistency.sentences.sentences import Sentence
     from numerate.apps.findings import Finding
 
-__all__ = ["thing_ages"]
+__all__ = ["ages_apart", "thing_ages"]
 
 _BEGUN = regex(
     r"\b(?:built|rebuilt|erected|installed|constructed|completed|opened|founded|established|planted|launched|cast|laid"
@@ -70,3 +70,26 @@ def _is_it(noun: str, other: Sentence, begun: re.Match[str], far: int, is_only: 
         return is_only and 0 <= far <= 1
     before = other.skeleton[: begun.start()]
     return noun in before.replace(",", " ").split() or (is_only and noun in _WHOLE)
+
+
+_APART = regex(
+    rf"\b(?:(?:he|she|who|i) (?:was|turned)|was"
+    rf"|aged) {slot('a', COUNT + UNIT)}(?P<old>(?: years?)?(?: old)?) in {slot('y', YEAR)}"
+    rf"(?:,)? and (?:(?:he|she) was )?{slot('b', COUNT + UNIT)}(?: years?)?(?: old)? in {slot('z', YEAR)}(?=[ ,.;)]|$)"
+)
+
+
+@group_gate(TIMES[2], VALUES[2], stems("old_ he_ she_ who_ i_ aged_"))
+def ages_apart(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
+    """`She was 30 in 1990 and 45 in 2000`: two ages of one person that are no ages of one."""
+    del text
+    for sentence in sentences:
+        for match in _APART.finditer(sentence.skeleton):
+            a, b, y, z = sentence.slots(match, "abyz")
+            is_age = match[0].startswith(("he ", "she ", "who ", "i ", "aged ")) or "old" in match["old"]
+            if not is_age or any(each.hedge or each.unit not in (None, "year") for each in (a, b)):
+                continue
+            real, said = z.value - y.value, b.value - a.value
+            if abs(real - said) > 1 and 0 < real < 100 and 0 < said < 100 and max(a.value, b.value) < 115:
+                message = f"From {y.text} to {z.text} are {real:.0f} years, but from {a.text} to {b.text} {said:.0f}."
+                yield finding_at("difference", b, message, meant=a.value + real, others=[a, y, z], probability=0.87)

@@ -41,6 +41,24 @@ _OVERS = regex(
     rf"|rate)(?: rate)?"
     r" of (?P<m>\d{1,2}(?:\.\d+)?)(?!\d)"
 )
+_RUN_RATES = (
+    regex(
+        rf"\b(?P<n>{_N}) overs\b[^.;\d]{{0,30}}? (?P<t>\d{{2,4}})(?: for \d{{1,2}}| runs"
+        rf"|/\d{{1,2}})?{_AT} (?:run )?rate of"
+        r" (?P<m>\d{1,2}(?:\.\d+)?)(?!\d)"
+    ),
+    regex(
+        rf"\b(?P<t>\d{{1,4}}) runs (?:from|off|in) (?:the (?:last|first|final|remaining) )?(?P<n>{_N}) overs(?:,| \("
+        rf"| at| or|"
+        r" that is)+ (?:a rate of )?(?P<m>\d{1,2}(?:\.\d+)?) (?:an|per|each) over\b"
+    ),
+)
+_PACE = regex(
+    r"\b(?P<t>\d{1,3}(?:\.\d+)?) ?(?P<u>km|kilomet\w+|miles?|mi)\b[^.;\d]{0,25}? in (?:(?P<h>\d{1,2}):)?(?P<m>\d{1,3})"
+    r"(?::(?P<s>\d\d)| ?min(?:utes)?\b)[^;\d]{0,40}?(?:pace|average|averag\w+)[^;\d]{0,20}?"
+    r"(?P<p>(?P<pm>\d{1,2}):(?P<ps>\d\d))"
+    r"(?: min(?:utes)?)? ?(?:per|an?|/) ?(?P<v>km|kilomet|mile|mi\b)"
+)
 _WON = regex(
     r"\b(?:(?P<a>\d{1,3}) wins(?:,? and|,) (?P<b>\d{1,3}) (?:losses|defeats)|won (?P<c>\d{1,3})(?: games)?,? and lost"
     r" (?P<d>\d{1,3})(?: games)?|record of (?P<e>\d{1,3})[-–](?P<f>\d{1,3}))(?:,| \(|, for| for| and| with)? (?:an? )?"
@@ -63,8 +81,8 @@ _SOME = regex(
 
 @group_gate(
     stems(
-        "average economy rate percentage group pool rows_ heats_ divisions_ teams_ tables_ boats_ classes_ squads_ "
-        "leagues_"
+        "average pace averag over overs economy rate percentage group pool rows_ heats_ divisions_ teams_ tables_ "
+        "boats_ classes_ squads_ leagues_"
     ),
     VALUES[2],
 )
@@ -75,7 +93,7 @@ def game_rates(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
         words = sentence.text.lower()
         if len(words) != len(sentence.text):
             continue
-        for pattern in (_BOWLED, _BATTED, _OVERS):
+        for pattern in (_BOWLED, _BATTED, _OVERS, *_RUN_RATES):
             for match in pattern.finditer(words):
                 n, t, said = _number(match["n"]), float(match["t"]), float(match["m"])
                 slack = 0.51 * 10.0 ** -len(match["m"].partition(".")[2])
@@ -83,6 +101,8 @@ def game_rates(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
                 parts = range(1, n + 1) if pattern is _BATTED else (n,)
                 if n and all(abs(t / each - said) > slack for each in parts) and 0.4 < said * n / t < 2.5:
                     yield _finding(sentence, match, "m", f"{t:g} / {n} = {t / n:.2f}, not {match['m']}.")
+        for match in _PACE.finditer(words) if ":" in words else ():
+            yield from _pace(sentence, match)
         for match in _WON.finditer(words):
             won, lost = (int(match[x] or match[y] or match[z]) for x, y, z in ("ace", "bdf"))
             real = won / (won + lost) if won + lost else 0.0
@@ -92,6 +112,24 @@ def game_rates(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
             t, n, m = (_number(match[name]) for name in "tnm")
             if n * m != t and 0.6 < n * m / max(t, 1) < 1.7:
                 yield _finding(sentence, match, "t", f"{n} x {m} = {n * m}, not {match['t']}.")
+
+
+def _pace(sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
+    """`12 km in 55 minutes, a pace of 5:00 per km`; two parts may be hours and minutes, or minutes and seconds."""
+    way, h, m, s = float(match["t"]), int(match["h"] or 0), int(match["m"]), int(match["s"] or 0)
+    said = 60 * int(match["pm"]) + int(match["ps"])
+    times = [3600 * h + 60 * m + s]
+    if match["h"] is None:
+        times += [3600 * m + 60 * s] if match["s"] else []
+    if match["u"][0] != match["v"][0] or not way:
+        return
+    slack = 0.6 + 0.006 * said
+    near = [each / way for each in times if 0.5 < each / way / max(said, 1) < 2]
+    if near and all(abs(each - said) > slack for each in near):
+        real = round(near[0])
+        yield _finding(
+            sentence, match, "p", f"This is {real // 60}:{real % 60:02} each, not {match['pm']}:{match['ps']}."
+        )
 
 
 def _number(word: str) -> int:

@@ -1,12 +1,12 @@
 """Scores with a dash against what the sentence says of them: sets, legs, series, records and rounds of golf.
 
 `won in straight sets, 6-4, 4-6, 6-3`; `won 3-1 and lost 1-2, 5-3 on aggregate`; `the best-of-five final ended 4-1`;
-`are 9-4 after 14 games`; `a 68 on the par-72 course, five under par`.
+`are 9-4 after 14 games`.
 """
 
 from __future__ import annotations
 
-import itertools
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from numerate.apps.consistency.sentences.gates import group_gate
@@ -66,43 +66,35 @@ _RECORD = regex(
     rf"(?: (?:first|last|opening|final))? (?P<n>\d{{1,3}}|{'|'.join(_WORDS)}) (?:league |regular-season )?"
     r"(?:games|matches|starts|decisions|fights|bouts)\b"
 )
-_PAR = regex(r"\bpar[ -](?P<par>6\d|7[0-4])\b|\bpar (?:of|is) (?P<par2>6\d|7[0-4])\b")
-_TO_PAR = regex(
-    r"\b(?P<n>\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)[ -]"
-    r"(?:shots? |strokes? )?(?P<way>under|over)(?:[ -]par\b|(?=[.,;)]|$))"
-)
-_TOURNAMENT = regex(
-    r"\b(?:final|closing|opening|last|second|third|fourth|finish\w*|overall|total|lead\w*|after|tournament|through"
-    r"|holes"
-    r"|previous\w*|record|best|if|needs?)\b"
-)
-"""Words of a claim that may be about more rounds than are told."""
-_STROKES = regex(r"(?<![\d–—.:/$€£-])(?:5[5-9]|[6-9]\d|[12]\d\d|3[0-4]\d)(?![\d–—:/%-]|[.,]\d)")
 
 
 @group_gate(
-    stems("set sets_ aggregate leg best games_ game matches_ match starts_ decisions_ fights_ bouts_ par_ par half")
+    stems(
+        "set sets_ aggregate leg best games_ game matches_ match starts_ decisions_ fights_ bouts_ half quarter period"
+    )
 )
 def set_scores(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
     """Findings of the sentences of a paragraph."""
-    del text
     for sentence in sentences:
-        start, words = sentence.offset, sentence.text.lower()
-        if len(words) != len(sentence.text):
-            continue
-        if "straight" in words or "set" in words:
-            yield from _sets(start, words)
-        if "best" in words:
-            yield from _series(start, words)
-        if "aggregate" in words or "two legs" in words:
-            yield from _aggregate(start, words)
-        if "-" in words or "–" in words:
-            yield from _record(start, words)
-        if "par" in words:
-            yield from _to_par(start, words)
-            yield from _hole(start, words)
-        if "first half" in words and "second" in words:
-            yield from _halves(start, words)
+        words = sentence.text.lower()
+        for each in _of_words(sentence.offset, words) if len(words) == len(sentence.text) else ():
+            yield replace(each, written=text[slice(*each.span)]) if each.span else each
+
+
+def _of_words(start: int, words: str) -> Iterator[Finding]:
+    """Findings of a sentence in lower case."""
+    if "straight" in words or "set" in words:
+        yield from _sets(start, words)
+    if "best" in words:
+        yield from _series(start, words)
+    if "aggregate" in words or "two legs" in words:
+        yield from _aggregate(start, words)
+    if "-" in words or "–" in words:
+        yield from _record(start, words)
+    if "quarter" in words or "period" in words or "second half" in words:
+        yield from _parts(start, words)
+    if "first half" in words and "second" in words:
+        yield from _halves(start, words)
 
 
 def _finding(rule: str, start: int, match: re.Match[str], span: tuple[int, int], message: str) -> Finding:
@@ -203,57 +195,6 @@ def _record(start: int, words: str) -> Iterator[Finding]:
             yield _finding("sum", start, match, match.span("n"), message)
 
 
-def _to_par(start: int, words: str) -> Iterator[Finding]:
-    """`a 68 on the par-72 course, five under par`: no score of the sentence is so far from par."""
-    pars = {int(each["par"] or each["par2"]) for each in _PAR.finditer(words)}
-    claims = [*_TO_PAR.finditer(words)]
-    if len(pars) != 1 or len(claims) != 1:
-        return
-    (par,), (claim,) = pars, claims
-    said = _NUMBERS.get(claim["n"]) or {"eleven": 11, "twelve": 12}.get(claim["n"]) or int(claim["n"])
-    said = -said if claim["way"] == "under" else said
-    scores = [int(each[0]) for each in _STROKES.finditer(_PAR.sub(" ", words))]
-    if not 1 <= len(scores) <= 5 or (max(scores) < 200 and _TOURNAMENT.search(words)):
-        return
-    reals = [*_from_par(scores, par)]
-    if not reals or said in reals or min(abs(each - said) for each in reals) > 9:
-        return
-    real = reals[-1] if len(scores) > 1 else reals[0]
-    message = f"This is {abs(real)} {'under' if real < 0 else 'over'} par, not {claim[0]}."
-    yield _finding("difference", start, claim, claim.span("n"), message)
-
-
-def _from_par(scores: Sequence[int], par: int) -> Iterator[int]:
-    """How far each score, and each sum of scores that stand together, is from the par of its rounds."""
-    for first, last in itertools.combinations(range(len(scores) + 1), 2):
-        total = sum(scores[first:last])
-        for rounds in range(1, 5):
-            if 0.86 < total / (par * rounds) < 1.25:
-                yield total - par * rounds
-
-
-_NAMES = {"birdie": -1, "eagle": -2, "albatross": -3, "bogey": 1, "double bogey": 2, "triple bogey": 3}
-_NAME = regex(r"\b(?:(?:double|triple)[ -])?(?:birdie|eagle|albatross|bogey)\b")
-_HOLE = regex(r"\bpar[ -](?P<par>[345])\b")
-_TAKEN = regex(
-    r"\b(?P<n>one|two|three|four|five|six|seven|eight|nine|[2-9]) (?:strokes|shots)\b"
-    r"|(?:birdie|eagle|bogey|albatross) (?P<m>two|three|four|five|six|seven|eight|[2-9])(?=[ ,.;)]|$)"
-    r"|, an? (?P<k>two|three|four|five|six|seven|eight|[2-9])(?=[,.;)]|$)"
-)
-
-
-def _hole(start: int, words: str) -> Iterator[Finding]:
-    """`a birdie three on the par-5 hole`: another number of strokes than the name of the result says."""
-    names, holes, taken = ([*pattern.finditer(words)] for pattern in (_NAME, _HOLE, _TAKEN))
-    if not len(names) == len(holes) == len(taken) == 1:
-        return
-    name = next(each for each in ("n", "m", "k") if taken[0][each])
-    real = int(holes[0]["par"]) + _NAMES[names[0][0].replace("-", " ")]
-    if _number(taken[0][name]) != real:
-        message = f"A {names[0][0]} on a par {holes[0]['par']} is {real} strokes, not {taken[0][name]}."
-        yield _finding("difference", start, taken[0], taken[0].span(name), message)
-
-
 _HALVES = regex(
     rf"\b(?:scor\w+|with|had|got|made) (?P<g>{_N}) (?:of them |goals |points |tries |runs |times )?(?:in"
     rf"|during) the first half"
@@ -279,3 +220,28 @@ def _halves(start: int, words: str) -> Iterator[Finding]:
         a, b, t = (_number(match[name]) for name in "abt")
         if a + b != t and 0.6 < (a + b) / max(t, 1) < 1.7:
             yield _finding("sum", start, match, match.span("t"), f"{a} + {b} = {a + b}, not {match['t']}.")
+
+
+_IN_PARTS = regex(r"\b(?:quarters?|periods?|thirds)(?: scores)?\b|\bin the second half\b")
+_NO_PARTS = regex(
+    r"\b(?:overtime|extra time|penalt\w+|shoot-?out|respectively|end of|after the (?:first|second|third)|led|leading"
+    r"|trail\w*|ahead|aggregate|sets?|record|season|series)\b"
+)
+
+
+def _parts(start: int, words: str) -> Iterator[Finding]:
+    """`won 3-1 (periods 1-0, 2-1, 0-1)`: scores of all parts of a game that do not add up to its result."""
+    scores = [*_SCORE.finditer(words)]
+    is_halves = "in the second half" in words
+    if len(scores) not in ((3,) if is_halves else (4, 5)) or not _IN_PARTS.search(words) or _NO_PARTS.search(words):
+        return
+    if is_halves and "half-time" not in words and "in the first half" not in words:
+        return
+    result = max(scores, key=lambda each: sum(_pair(each)))
+    parts = [_pair(each) for each in scores if each is not result]
+    real, said = (sum(a for a, _ in parts), sum(b for _, b in parts)), _pair(result)
+    if said not in (real, real[::-1]) and all(
+        0.5 < (x + 1) / (y + 1) < 2 for x, y in zip(sorted(real), sorted(said), strict=True)
+    ):
+        told = ", ".join(f"{a}-{b}" for a, b in parts)
+        yield _finding("sum", start, result, result.span(), f"{told} make {real[0]}-{real[1]}, not {result[0]}.")

@@ -18,6 +18,7 @@ from numerate.apps.consistency.sums.closed_totals import closed_opposites, close
 from numerate.apps.consistency.sums.equations import wrong_equations
 from numerate.apps.consistency.sums.exclusive_parts import are_proper, exclusive, is_one_noun
 from numerate.apps.consistency.sums.far_rests import far_rests, mixed_sums
+from numerate.apps.consistency.sums.golf_scores import golf_scores
 from numerate.apps.consistency.sums.listed_parts import listed_parts
 from numerate.apps.consistency.sums.lists_before import children_before, lists_before
 from numerate.apps.consistency.sums.paragraph_sums import paragraph_sums
@@ -178,7 +179,8 @@ class Sums(Rule):
         yield from clock_sums(document.flat, sentences)
         if "remain" in text or "leav" in text or "the rest" in text:
             yield from far_rests(text, sentences)
-        yield from set_scores(text, sentences)
+        yield from set_scores(document.text, sentences)
+        yield from golf_scores(document.text, sentences)
 
     def sentence(self, sentence: Sentence) -> Iterable[Finding]:
         """Looks for a total with its parts before or behind it, and at sums that are written out."""
