@@ -123,7 +123,7 @@ def repetitions(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
                 yield _finding(sentence, match, "t", f"{match['n']} a {match['per']} make {real}, not {match['t']}.")
 
 
-@group_gate(stems("halves quarters thirds periods chukkas") | cues("x", "×"))
+@group_gate(stems("halves quarters thirds periods chukkas x_") | cues("×"))
 def game_parts(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
     """Halves of a game and legs of a relay with what they are together."""
     del text

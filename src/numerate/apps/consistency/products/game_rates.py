@@ -74,6 +74,8 @@ _GROUPS = regex(
     rf"|leagues) of (?P<m>{_N})"
     r"(?! (?:and|or|to|plus)\b|[\d–-]|, (?:and|one|two|plus)|[.,]\d)"
 )
+_IN_GROUPS = regex(r"s of (?:\d|[tfseno])")
+"""What a match of `_GROUPS` has in it."""
 _SOME = regex(
     r"\b(?:left|remaining|rest|except|reserves?|substitutes?|about|around|up to|some|more than|at least|each other)\b"
 )
@@ -93,7 +95,8 @@ def game_rates(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
         words = sentence.text.lower()
         if len(words) != len(sentence.text):
             continue
-        for pattern in (_BOWLED, _BATTED, _OVERS, *_RUN_RATES):
+        is_cricket = any(map(words.__contains__, ("wicket", "innings", "overs", " over,", " over.")))
+        for pattern in (_BOWLED, _BATTED, _OVERS, *_RUN_RATES) if is_cricket else ():
             for match in pattern.finditer(words):
                 n, t, said = _number(match["n"]), float(match["t"]), float(match["m"])
                 slack = 0.51 * 10.0 ** -len(match["m"].partition(".")[2])
@@ -101,14 +104,14 @@ def game_rates(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
                 parts = range(1, n + 1) if pattern is _BATTED else (n,)
                 if n and all(abs(t / each - said) > slack for each in parts) and 0.4 < said * n / t < 2.5:
                     yield _finding(sentence, match, "m", f"{t:g} / {n} = {t / n:.2f}, not {match['m']}.")
-        for match in _PACE.finditer(words) if ":" in words else ():
+        for match in _PACE.finditer(words) if ":" in words and ("pace" in words or "averag" in words) else ():
             yield from _pace(sentence, match)
-        for match in _WON.finditer(words):
+        for match in _WON.finditer(words) if "percentage" in words else ():
             won, lost = (int(match[x] or match[y] or match[z]) for x, y, z in ("ace", "bdf"))
             real = won / (won + lost) if won + lost else 0.0
             if abs(real - float(match["m"])) > 0.0011:
                 yield _finding(sentence, match, "m", f"{won} of {won + lost} are {real:.3f}, not {match['m']}.")
-        for match in _GROUPS.finditer(words) if not _SOME.search(words) else ():
+        for match in _GROUPS.finditer(words) if _IN_GROUPS.search(words) and not _SOME.search(words) else ():
             t, n, m = (_number(match[name]) for name in "tnm")
             if n * m != t and 0.6 < n * m / max(t, 1) < 1.7:
                 yield _finding(sentence, match, "t", f"{n} x {m} = {n * m}, not {match['t']}.")

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 __all__ = ["line_scores", "match_records"]
 
+_ANY_GAMES = regex(
+    r"\b(?:games?|match(?:es)?|fights?|bouts?|contests|fixtures|outings|encounters|meetings|appearances|tests|starts|duels"
+    r"|races|played|met|faced)\b"
+)
 _UNFINISHED = regex(r"abandon|postpon|\bvoid|no result|unfinished|remain|\bleft\b|to play|forfeit|walkover|cancel")
 _GAMES = (
     r"(?: (?:games|matches|of them|times|fixtures|bouts|fights|rounds))?(?:,| and|;|, and| but) "
@@ -51,7 +55,7 @@ _PLAYED_BEHIND = regex(
 @paragraph_gate(stems("won_ win victor triumph"), stems("lost drew draw los tie stale tying defeat beaten"), VALUES[3])
 def match_records(paragraph: Paragraph) -> Iterator[Finding]:
     """Matches played, won, drawn and lost: `played 22, won 13, drawn 4, lost 7`."""
-    found_any = False
+    found_any = not _ANY_GAMES.search(paragraph.lower)
     for record in (_PLAYED, _PLAYED_BEHIND):
         match = record.search(paragraph.lower)
         if match is None:
