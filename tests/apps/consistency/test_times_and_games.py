@@ -82,6 +82,7 @@ TIMES = [
     ("The chapter runs from page 112 to page 131, {} pages.", "range", "25", "20"),
     ("The {}-page article (pp. 112-131) is free.", "range", "25", "20"),
     ("On page {} of the 380-page book he tells the story.", "range", "412", "312"),
+    ("The novel has 320 pages in 12 chapters; chapter {} tells of her death.", "range", "14", "11"),
     ("The race had 50 laps; he retired on lap {}.", "range", "53", "43"),
 ]  # fmt: skip
 GAMES = [
@@ -128,6 +129,7 @@ GAMES = [
     ("The Blues won {} (periods 1-0, 2-1, 0-1).", "sum", "3-1", "3-2"),
     ("The handball match ended {} (15-13 at half-time, 14-12 in the second half).", "sum", "28-25", "29-25"),
     ("He ran 12 km in 55 minutes, a pace of {} per km.", "product", "5:00", "4:35"),
+    ("A marathon of 42.195 km in 2:10:00 is a pace of {} per km.", "product", "4:05", "3:05"),
     ("In 30 overs they made 180 for 4, a run rate of {}.", "product", "5", "6"),
     # Results and what they are compared with.
     ("He ran the 400 m in 48.2 seconds, {} faster than his best of 48.5.", "difference", "0.7 seconds",

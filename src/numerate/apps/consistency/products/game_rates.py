@@ -86,7 +86,7 @@ _SOME = regex(
         "average pace averag over overs economy rate percentage group pool rows_ heats_ divisions_ teams_ tables_ "
         "boats_ classes_ squads_ leagues_"
     ),
-    VALUES[2],
+    VALUES[1],
 )
 def game_rates(text: str, sentences: Sequence[Sentence]) -> Iterator[Finding]:
     """Quotients of runs, wickets, innings, overs and games, and teams in their groups."""

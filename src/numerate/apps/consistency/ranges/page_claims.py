@@ -51,7 +51,7 @@ _OF_FEWER = regex(
     r"|rounds|stages|episodes|holes|volumes)\b|(?=[.,;)]|$))"
 )
 _HAS = regex(
-    r"\b(?:has|had|comprises|compris\w+|consists? of|contains?|runs to|book of|novel of|pages in|play in|novel in"
+    r"\b(?:has|had|comprises|compris\w+|consists? of|contains?|runs to|book of|novel of|(?<=pages )in|play in|novel in"
     r"|race of|race over|scheduled for|tour of)"
     r" (?:only |just |exactly )?(?P<b>[1-9]\d{0,3}) (?P<w>page|chapter|lap|question|slide|stage"
     r"|episode)s\b(?P<gap>[^.]*?)"
