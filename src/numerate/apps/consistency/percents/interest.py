@@ -24,7 +24,8 @@ _YEARLY = regex(r"\b(?:a|per|each|every) (?:year|annum)\b|\bp\.\s?a\.|\bannual(?
 _EARNS = regex(r"\b(?:earn\w*|pays?|paid|yield\w*|brings?|bears?|accru\w*|owe[sd]?|due|costs?)\b")
 _OTHER = regex(
     r"\b(?:monthly|quarterly|daily|month|quarter|weeks?|days?|compound\w*|principal|repa\w+|instal\w+|fees?|tax|rose"
-    r"|fell|increas\w*|initial\w*|from \d|up to|net|plus|less|minus|shares?|per share|rebate|discount\w*|variable|first \w+ months)\b"
+    r"|fell|increas\w*|initial\w*|from \d|up to|net|plus|less|minus|shares?|per share|rebate|discount\w*|variable"
+    r"|first \w+ months)\b",
 )
 
 
