@@ -195,6 +195,14 @@ def main(work: str, folder: Path) -> None:
     """One process's part; its result goes into a file."""
     works = {"equal": equal, "more": more, "killed": killed, "resumed": resumed, "sharded": sharded}
     (folder / f"{os.environ['RANK']}.json").write_text(json.dumps(works[work](folder)))
+    leave_group()
+
+
+def leave_group() -> None:
+    """Ends the group of processes: its threads may abort a process whose interpreter ends before."""
+    if torch.distributed.is_initialized():
+        torch.distributed.barrier()
+        torch.distributed.destroy_process_group()
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from training_runs import Interrupt, Watch, losses_of, trainer_of
+from two_process_runs import leave_group
 
 OPTIONS = {
     "max_steps": 6, "per_device_train_batch_size": 2, "ddp_backend": "gloo", "save_strategy": "steps", "save_steps": 2,
@@ -54,3 +55,4 @@ if __name__ == "__main__":
     run(folder / "stopped", stop=3)
     results["resumed"] = run(folder / "stopped", resume=True)
     (folder / f"{rank}.json").write_text(json.dumps(results))
+    leave_group()

@@ -57,6 +57,8 @@ _AND = r"(?:,? and|, plus|,? plus|;|,)"
 _PARTS = rf"(?P<parts>{_Q}{_WORDS}(?:{_AND} {_Q}{_WORDS}){{1,9}}?)"
 # Items may have their number at the end: `labour €7.3 million, materials €4.2 million`.
 _ITEMS = rf"(?P<parts>(?:{_WORD} ){{0,3}}{_Q}{_WORDS}(?:{_AND} (?:{_WORD} ){{0,3}}{_Q}{_WORDS}){{1,9}}?)"
+# Behind a semicolon, something else is told: `£430, of which £30 cash; withdrawals £615`.
+_ITEMS_OF = _ITEMS.replace("|;|,)", "|,)")
 _TOTAL = slot("total", AMOUNT)
 _REST_Q = rf" ?{_Q}"
 
@@ -96,7 +98,7 @@ _OPPOSED = [
     ((", ",), regex(rf"{_TOTAL}{_NOUN}, (?P<parts>{_Q}{_WORDS},? and {_Q}{_WORDS})(?=[.;)]|$)")),
 ]
 _AT_MOST = [
-    ((", of wh",), regex(rf"{_TOTAL}{_WORDS}, of wh(?:ich|om) {_ITEMS}(?=[.;)]|$)")),
+    ((", of wh",), regex(rf"{_TOTAL}{_WORDS}, of wh(?:ich|om) {_ITEMS_OF}(?=[.;)]|$)")),
     # `we enrolled 240 adults; 118 were assigned to the drug and 132 to placebo`
     ((" assigned ", " allocated ", " received ", " randomi"), regex(
         rf"{_TOTAL}{_NOUN}(?: [a-z]+){{0,3}}?[;,:] (?:and )?{_PARTS}(?=[.;)]|$)")),
