@@ -11,7 +11,7 @@ from slip_cases import CORPORA, held_out
 from slips import RATES
 
 from numerate.apps.calibrating import calibrate
-from numerate.apps.plausible import scores_of
+from numerate.apps.plausible_scores import scores_of
 from numerate.errors import BadInput
 from numerate.modeling.number_calibration import alarm_measure, group_of
 from numerate.modeling.plausibility import hidden_numbers

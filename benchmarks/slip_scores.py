@@ -14,7 +14,7 @@ from numerate.apps.consistency.checker import ConsistencyChecker
 from numerate.apps.consistency.confirmed import SentenceConfirmation
 from numerate.apps.consistency.dates.ordinal_endings import wrong_endings
 from numerate.apps.documents import Document
-from numerate.apps.plausible import scores_of
+from numerate.apps.plausible_scores import scores_of
 from numerate.apps.undoubted import is_no_size
 from numerate.modeling.number_calibration import MEASURES
 from numerate.modeling.plausibility import HiddenNumbers, hidden_numbers

@@ -29,7 +29,7 @@ import numerate
 from numerate.apps.consistency.confirmed import confirmed_cells
 from numerate.apps.consistency.tables.table_numbers import NumberTable
 from numerate.apps.documents import Document
-from numerate.apps.plausible import scores_of
+from numerate.apps.plausible_scores import scores_of
 from numerate.apps.shown_texts import units_of
 from numerate.apps.table_mates import is_usual, mates_of
 from numerate.modeling.number_calibration import group_of

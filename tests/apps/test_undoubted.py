@@ -180,7 +180,7 @@ def test_years_of_today_are_not_doubted() -> None:
 
 
 def test_a_minus_is_meant_beside_other_signs_of_its_column() -> None:
-    from numerate.apps.plausible import has_signs
+    from numerate.apps.table_mates import has_signs
 
     rows = [["+6"], ["2"], ["-1"], ["-3"], ["+3"]]
     assert has_signs(Document(kind="table", header=["GD"], rows=rows), 2, 0)

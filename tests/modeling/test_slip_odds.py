@@ -10,7 +10,7 @@ import pytest
 from judging_models import facts, judging_model
 
 import numerate
-from numerate.apps.plausible import scores_of
+from numerate.apps.plausible_scores import scores_of
 from numerate.config import ConfigError
 from numerate.modeling.number_calibration import NumberCalibration, alarm_measure
 from numerate.modeling.plausibility import hidden_numbers, reading_logs

@@ -13,7 +13,8 @@ from judging_models import facts, judging_model
 
 import numerate
 from numerate.apps.calibrating import calibrate
-from numerate.apps.plausible import judgements, scores_of
+from numerate.apps.plausible import judgements
+from numerate.apps.plausible_scores import scores_of
 from numerate.config import ConfigError
 from numerate.modeling.number_calibration import NumberCalibration
 from numerate.modeling.plausibility import hidden_numbers

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from numerate.apps.documents import Problem
-from numerate.apps.plausible import scores_of
+from numerate.apps.plausible_scores import scores_of
 from numerate.apps.shown_texts import units_of
 from numerate.errors import BadInput
 from numerate.heads.mixture import from_signed_log, signed_log

@@ -11,32 +11,24 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 
 from numerate.apps.consistency.confirmed import SentenceConfirmation, confirmed_cells
 from numerate.apps.consistency.tables.table_numbers import table_of
 from numerate.apps.familiarity import as_familiar, largest_before
 from numerate.apps.plausible_findings import finding_of
+from numerate.apps.plausible_scores import gains_with_sizes, named_slips, scores_of, shown_densities, usual_values
 from numerate.apps.shown_texts import Unit, units_of
-from numerate.apps.table_mates import is_usual, mates_of
+from numerate.apps.table_mates import has_signs, is_usual, mates_of
 from numerate.apps.undoubted import is_meant_sign, is_no_size
 from numerate.errors import BadInput
-from numerate.heads.mixture import from_signed_log, signed_log
 from numerate.modeling.asking import in_turn
 from numerate.modeling.number_calibration import alarm_measure, group_of
 from numerate.modeling.plausibility import (
     BATCH_TOKENS,
-    UNIT,
     HiddenNumbers,
-    bits_of,
     check_can_judge,
     hidden_numbers,
-    reading_logs,
-    slip_scores,
-    tail_of,
 )
-from numerate.modeling.slip_odds import slip_odds
-from numerate.modeling.word_sizes import quantiles_with_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,24 +37,16 @@ if TYPE_CHECKING:
     from numerate.apps.findings import Finding
     from numerate.modeling.number_calibration import NumberCalibration
     from numerate.modeling.number_model import NumberModel
-    from numerate.modeling.word_sizes import WordSizes
-    from numerate.modeling.written_forms import WrittenForms
     from numerate.numerals.numeral import Numeral
     from numerate.numerals.slips import SlipReading
 
-__all__ = ["Judgement", "PlausibilityChecker", "has_signs", "judgements", "scores_of"]
+__all__ = ["Judgement", "PlausibilityChecker", "judgements"]
 
 RATIO = 100.0
 """How much more probable another reading must be to be named."""
 _PRIOR = 0.02
 """Share of numbers that are wrong before anything is known, for the probability of a finding."""
 _MOST = 0.99
-_SENSIBLE, _SENSIBLE_BITS = 0.1, 4.0
-"""A reading is named only if this share of right numbers is more surprising, or up to these bits if uncalibrated."""
-_SAID = (0.5, 0.05, 0.95)
-"""Quantiles that are told: median and 90 % interval."""
-_SHOWN, _BINS = (0.005, 0.995), 32
-"""Quantiles between which a density is drawn, and its bins."""
 _SURE = 0.3
 """With `fast`, a number this plausible while all numbers of its sentence are hidden is not asked for again."""
 
@@ -272,37 +256,6 @@ class PlausibilityChecker:
         return column < confirmed.shape[1] and bool(confirmed[row - document.first_row, column])
 
 
-def has_signs(document: Document, row: int, column: int) -> bool:
-    """Whether another cell of a cell's column has a plus or a minus; `row` is counted in the whole table."""
-    others = (cells for at, cells in enumerate(document.rows, document.first_row) if at != row)
-    return any(column < len(cells) and cells[column].lstrip().startswith(("+", "-", "−")) for cells in others)
-
-
-def scores_of(
-    hidden: HiddenNumbers, forms: WrittenForms | None = None, *, sizes: WordSizes | None = None, counted: bool = False
-) -> tuple[dict[str, np.ndarray], list[list[SlipReading]], list[np.ndarray]]:
-    """Scores that grow with how odd a number is, and its readings with their gains.
-
-    Args:
-        hidden: Numbers and what the model expected in their places.
-        forms: How right numbers are written, for the score `odds`, which is left out without it.
-        sizes: How large right numbers are by their word, which is added to that score.
-        counted: Whether `forms` and `sizes` counted these numbers themselves.
-    """
-    found = reading_logs(hidden)
-    evidence, readings, gains = slip_scores(hidden, found)
-    with np.errstate(divide="ignore"):
-        tails = -np.log2(np.maximum(tail_of(hidden.numbers, hidden.targets), 1e-300))
-    bits = np.clip(bits_of(hidden.numbers, hidden.targets), -1000.0, 1000.0)
-    scores = {"tail": tails, "bits": bits, "slip": evidence}
-    if forms is not None:
-        scores["odds"] = slip_odds(hidden.numerals, readings, found[1], forms, counted=counted)
-        if sizes is not None:
-            written = np.array([numeral.written for numeral in hidden.numerals])
-            scores["odds"] += sizes.bits(hidden.words, written, counted=counted)
-    return scores, readings, gains
-
-
 def _judged(
     hidden: HiddenNumbers, measure: str, ratio: float, calibration: NumberCalibration | None, explain: float,
     rows: Sequence[int] | None = None, cells: bool = False, densities: bool = False,
@@ -315,96 +268,16 @@ def _judged(
     odds = scores.get("odds", np.full(len(hidden), math.nan))
     least = math.log2(ratio)
     if calibration is not None and calibration.sizes is not None:
-        gains = _gains_with_sizes(hidden, readings, gains, calibration.sizes)
-    plain = _explained(hidden, kinds, p <= explain, calibration)
-    drawn = _densities(hidden, np.flatnonzero(p <= explain).tolist()) if densities else {}
+        gains = gains_with_sizes(hidden, readings, gains, calibration.sizes)
+    plain = usual_values(hidden, kinds, p <= explain, calibration)
+    drawn = shown_densities(hidden, np.flatnonzero(p <= explain).tolist()) if densities else {}
     found = []
     for at, numeral in enumerate(hidden.numerals):
-        named = _named(readings[at], gains[at], scores["bits"][at], least, kinds[at], calibration)
+        named = named_slips(readings[at], gains[at], scores["bits"][at], least, kinds[at], calibration)
         row = hidden.rows[at] if rows is None else rows[hidden.rows[at]]
         median, bottom, top = plain[at].tolist()
         found.append(
             Judgement(row, numeral, float(tails[at]), float(scores["bits"][at]), float(scores["slip"][at]),
                       float(p[at]), named, median, (bottom, top), drawn.get(at), float(odds[at]))
         )  # fmt: skip
-    return found
-
-
-def _named(
-    readings: Sequence[SlipReading], gains: np.ndarray, bits: float, least: float, kind: str,
-    calibration: NumberCalibration | None,
-) -> tuple[tuple[SlipReading, float], ...]:  # fmt: skip
-    """The best readings that are much more probable than what stands there, and not surprising themselves."""
-    better = [k for k, gain in enumerate(gains) if gain >= least]
-    if not better:
-        return ()
-    own = bits - gains[better]
-    if calibration is None:
-        sensible = own <= _SENSIBLE_BITS
-    else:
-        sensible = calibration.p_values("bits", [kind] * len(better), own) >= _SENSIBLE
-    kept = [k for k, is_sensible in zip(better, sensible, strict=True) if is_sensible]
-    kept.sort(key=lambda k: gains[k] + math.log2(readings[k].share), reverse=True)
-    return tuple((readings[k], float(2.0 ** min(gains[k], 60.0))) for k in kept[:3])
-
-
-def _explained(
-    hidden: HiddenNumbers, kinds: Sequence[str], wanted: np.ndarray, calibration: NumberCalibration | None
-) -> np.ndarray:
-    """Median and calibrated 90 % interval (N, 3) of the `wanted` numbers, NaN for others: a search for each is slow."""
-    found = np.full((len(hidden), 3), math.nan)
-    rows: list[int] = np.flatnonzero(wanted).tolist()
-    if rows:
-        at = torch.tensor(rows, device=hidden.numbers.device)
-        some = hidden.numbers[at]
-        scales = _written_scales(hidden, rows)
-        if calibration is not None and calibration.sizes is not None:
-            words = [hidden.words[row] for row in rows]
-            found[rows] = quantiles_with_sizes(some, calibration.sizes, words, scales, _SAID)
-            return found
-        logs = signed_log(some.quantile([list(_SAID)] * len(rows)), UNIT).cpu().numpy()
-        if calibration is not None:
-            names = [kinds[row] for row in rows]
-            logs[:, 1:] = calibration.stretched(names, _SAID[1:], logs[:, 1:], logs[:, 0])
-        found[rows] = from_signed_log(torch.from_numpy(logs), UNIT).numpy() * scales[:, None]
-    return found
-
-
-def _gains_with_sizes(
-    hidden: HiddenNumbers, readings: Sequence[Sequence[SlipReading]], gains: Sequence[np.ndarray], sizes: WordSizes
-) -> list[np.ndarray]:
-    """Gains of the readings, in bits, with what the sizes by word say of them and of what stands there."""
-    found = []
-    for numeral, word, each, gain in zip(hidden.numerals, hidden.words, readings, gains, strict=True):
-        values = np.array([numeral.written, *(one.written for one in each)])
-        bits = sizes.bits([word] * len(values), values)
-        same = np.array([one.unit is None for one in each], dtype=bool)  # another unit has other sizes
-        found.append(gain + np.where(same, bits[0] - bits[1:], 0.0))
-    return found
-
-
-def _written_scales(hidden: HiddenNumbers, rows: Sequence[int]) -> np.ndarray:
-    """(N,) what turns a number that the model is asked for into one as it is written: 1e-6 for `10M`, else mostly 1.
-
-    A percent sign or scale word that is one token with the digits, or stands behind a bracket, was hidden with them.
-    """
-    asked = hidden.targets.values().detach().double().cpu().numpy()[rows]
-    written = np.array([hidden.numerals[row].written for row in rows])
-    return np.divide(written, asked, out=np.ones(len(rows)), where=asked != 0)
-
-
-def _densities(hidden: HiddenNumbers, rows: Sequence[int]) -> dict[int, dict[str, list[float]]]:
-    """The middle 99 % of the distributions of some numbers, for reports, on the scales on which they are written."""
-    from numerate.apps.number_gaps import densities
-
-    if not rows:
-        return {}
-    some = hidden.numbers[torch.tensor(rows, device=hidden.numbers.device)]
-    lows, highs = some.quantile([list(_SHOWN)] * len(rows)).T.tolist()  # one search for all is much faster
-    found: dict[int, dict[str, list[float]]] = {}
-    for row, scale, each in zip(
-        rows, _written_scales(hidden, rows), densities(some, lows, highs, bins=_BINS), strict=True
-    ):
-        values = {"edges": np.array(each["edges"]) * scale, "shares": np.array(each["shares"])}
-        found[row] = {name: [float(f"{value:.6g}") for value in column] for name, column in values.items()}
     return found

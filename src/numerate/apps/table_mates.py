@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numerate.apps.shown_texts import Unit
     from numerate.numerals.numeral import Numeral
 
-__all__ = ["is_usual", "mates_of"]
+__all__ = ["has_signs", "is_usual", "mates_of"]
 
 _AS_USUAL = 1.0
 """Logarithm of how many times more usual a reading may be in a column. Chosen on development tables."""
@@ -62,3 +62,9 @@ def mates_of(document: Document, unit: Unit, numeral: Numeral) -> ColumnMates | 
         values = values.copy()
         values[others] = np.nan
     return ColumnMates.of(values, table.steps[:, column], row)
+
+
+def has_signs(document: Document, row: int, column: int) -> bool:
+    """Whether another cell of a cell's column has a plus or a minus; `row` is counted in the whole table."""
+    others = (cells for at, cells in enumerate(document.rows, document.first_row) if at != row)
+    return any(column < len(cells) and cells[column].lstrip().startswith(("+", "-", "−")) for cells in others)
