@@ -110,3 +110,10 @@ def test_relations_that_names_tell_of_short_tables() -> None:
     ]
     rows[2][3] = "22.1"
     assert not ConsistencyChecker().check(Document(kind="table", header=header, rows=rows))
+
+
+def test_numbers_that_do_not_fit_each_other_are_told_once() -> None:
+    findings = ConsistencyChecker().check(Document(kind="text", text="A 5 litre can costs £20, or £4.50 per litre."))
+    assert [each.rule for each in findings] == ["product"]
+    right = "A 5 litre can costs £20, instead of £4.50 per litre."
+    assert ConsistencyChecker().check(Document(kind="text", text=right)) == []

@@ -34,6 +34,8 @@ _SHORT = 25
 """Cells of fewer characters are no sentences."""
 _PAIR = regex(r"[A-Za-z°\"'][ )]?\(\D{0,3}\d[^()]*[A-Za-z]\)$")
 """The end of a short cell with a quantity in two units: `10 miles (26 km)`."""
+MOST_ALONE = 3
+"""Findings of fewer numbers may tell different things of them: a wrong date and a wrong weekday."""
 MAX_SENTENCE = 4_000
 """Longer sentences are lists or data and not checked by the rules of sentences."""
 
@@ -86,6 +88,7 @@ class ConsistencyChecker:
         # A total below lines knows all of its parts, which a sentence may not.
         lines = {span for each in found if each.rule == "total" for span in _numbers_of(each)}
         found = [each for each in found if each.rule != "sum" or not lines.intersection(_numbers_of(each))]
+        found = _apart(found)
         told = {span for each in found for span in _numbers_of(each)}
         for paragraph in paragraphs:
             values = paragraph.tally.values
@@ -201,6 +204,20 @@ def _numbers_of(finding: Finding) -> Iterator[tuple[int, int]]:
         yield finding.span
     for other in finding.evidence.get("others", ()):
         yield other["start"], other["end"]
+
+
+def _apart(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings without those of the same numbers as a likelier one: what does not fit is told once."""
+    kept: dict[frozenset[tuple[int, int]], Finding] = {}
+    alone: list[Finding] = []
+    for finding in findings:
+        numbers = frozenset(_numbers_of(finding))
+        if len(numbers) < MOST_ALONE:
+            alone.append(finding)
+        elif numbers not in kept or finding.probability > kept[numbers].probability:
+            kept[numbers] = finding
+    chosen = {id(each) for each in (*alone, *kept.values())}
+    return [each for each in findings if id(each) in chosen]
 
 
 def _once(findings: Iterable[Finding]) -> list[Finding]:

@@ -24,6 +24,8 @@ _AMONG = regex(
     r"\b(?:divid\w+|shar\w+|split\w*|distribut\w+)(?: [a-z]+){0,3} (?:among|between|by|across|over)(?: the| its"
     r"| his| her| all)? $"
 )
+_OTHER_PRICE = regex(r"\b(?:instead|rather than)\b|; [a-z]+ (?:is|was|are|were)\b")
+"""`£20, instead of £4.50 per litre`, `it costs $900; gold is at $75 per gram`"""
 _SETS_APART = regex(
     r"\b(?:than|compared|versus|vs|against|respectively|includ\w+|of (?:which|whom|them|these|those)|rose|fell|grew"
     r"|more|less|fewer|another|further|at least|record|previous\w*|since|while|whereas|but|up to|from|limit|maximum"
@@ -60,7 +62,7 @@ def stated_rates(sentence: Sentence) -> Iterator[Finding]:
         return
     if abs(z.value - whole * n.value) <= slack or abs(z.value - n.value / whole) <= z.half:
         return
-    if _SETS_APART.search(sentence.skeleton) and not is_typo(z, real):
+    if _OTHER_PRICE.search(sentence.skeleton) or (_SETS_APART.search(sentence.skeleton) and not is_typo(z, real)):
         return
     told = plain(whole) if len(terms) == 1 else f"({' + '.join(plain(each.value) for each in terms)})"
     message = f"{told} / {n.text} = {plain(real)}, not {z.text}."
