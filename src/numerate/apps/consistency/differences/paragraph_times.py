@@ -81,6 +81,9 @@ def _term(paragraph: Paragraph, times: list[Quantity], d: Quantity) -> list[Quan
     return [*begin, *end] if is_told and not fits else times
 
 
+_EVENT = regex(r"\b(?:married|wed|met|divorced|graduated|won|published|wrote|visited|travelled|died)\b")
+
+
 def year_gaps(paragraph: Paragraph, d: Quantity) -> Iterator[Finding]:
     """Two years and how long it was between them: `planted in 1821 and 1867; the 56 years between them`."""
     here = paragraph.place(d)
@@ -100,6 +103,8 @@ def year_gaps(paragraph: Paragraph, d: Quantity) -> Iterator[Finding]:
     ):
         return
     a, b = near
+    if paragraph.place(a) < here and _EVENT.search(paragraph.upto(a)):
+        return  # `They married in 1948. They lived in Rome for 11 years, until they moved in 1962`
     real, is_apart = abs(a.value - b.value), _YEARS_APART.match(paragraph.tail(d)) is not None
     if not (is_apart or _YEARS_LONG.search(paragraph.lead(d))) or abs(real - d.value) <= 1 or d.value < 3:
         return
